@@ -30,6 +30,8 @@ bool layout_order_is_same(const struct layout_order *a, const struct layout_orde
 int layout_order_place(const struct layout_order *o, int dim, int rank);
 /* the operations whose result and operands have one order, whichever */
 bool layout_keeps_order(const struct graph_node *n);
+/* slices and updates that begin anywhere: in an order that is set for them, else row-major */
+bool layout_is_dynamic(const struct graph_node *n);
 /* those that are made in any order: broadcasts, numbers in rising order, constants */
 bool layout_has_any_order(const struct graph_node *n);
 /* of what is left of a reduced array */
@@ -42,6 +44,8 @@ int64_t layout_padded_bytes(const struct shape *s, const struct layout_order *o)
 struct shape layout_shape(const struct shape *s, const struct layout_order *o);
 /* the new node of old node `node` in this order */
 int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted);
+/* the same row-major */
+int layout_in_usual_order(struct layout_assignment *l, int node);
 /* The new node of any operation but transposes, products and convolutions, by the orders. */
 int layout_rebuild(struct layout_assignment *l, int node);
 /* layout_islands.c: orders of elementwise work that would be mostly padding, before any other */

@@ -41,6 +41,7 @@ int pass_heads(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_simplify(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_upcast(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_states(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_layout(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_tables(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_moves(struct graph *g, const struct pass_context *c, struct err *e);

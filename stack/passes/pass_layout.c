@@ -10,7 +10,7 @@
  * images are products from here on (pixel_product.h); products have rows and columns exchanged where
  * that saves copies (layout_product.c). What comes behind them
  * follows, elementwise, in windows and in reductions; elementwise work that nobody gives an order
- * takes the one with the least padding (layout_islands.c); what has no wish follows its readers.
+ * takes the one with the least padding (layout_islands.c, narrow.c); what has no wish follows its readers.
  * Parameters, outputs and all other operations are row-major as the program has them: XLA's default
  * for the entry of a module.
  */
@@ -20,6 +20,7 @@
 #include "stack/kernels/conv/conv.h"
 #include "stack/kernels/dot/dot_form.h"
 #include "stack/passes/layout_order.h"
+#include "stack/passes/narrow.h"
 #include "stack/expand/pixel_product.h"
 #include "stack/passes/simplify/simplify.h"
 #include "stack/hlo/window.h"
@@ -67,6 +68,11 @@ bool layout_keeps_order(const struct graph_node *n)
     default:
         return graph_op_is_elementwise(n->op);
     }
+}
+
+bool layout_is_dynamic(const struct graph_node *n)
+{
+    return n->op == HLO_DYNAMIC_SLICE || n->op == HLO_DYNAMIC_UPDATE_SLICE;
 }
 
 bool layout_has_any_order(const struct graph_node *n)
@@ -430,126 +436,6 @@ static void fill(struct layout_assignment *l)
     }
 }
 
-int layout_in_order(struct layout_assignment *l, int node, const struct layout_order *wanted)
-{
-    int rank = l->w.from->node[node].shape.rank, dims[GRAPH_RANK_MAX];
-    const struct layout_order *has = &l->order[node];
-
-    if (layout_order_is_same(has, wanted, rank))
-        return l->w.moved[node];
-    for (int i = 0; i < rank; i++)
-        dims[i] = layout_order_place(has, wanted->dim[i], rank);
-    return graph_transpose(&l->w.to, l->w.moved[node], dims);
-}
-
-static int plain(struct layout_assignment *l, int node)
-{
-    struct layout_order o = layout_order_identity(l->w.from->node[node].shape.rank);
-
-    return layout_in_order(l, node, &o);
-}
-
-struct shape layout_shape(const struct shape *s, const struct layout_order *o)
-{
-    struct shape out = *s;
-
-    for (int i = 0; i < s->rank; i++)
-        out.dim[i] = s->dim[o->dim[i]];
-    return out;
-}
-
-static void order_numbers(int64_t *list, const struct layout_order *o, int rank)
-{
-    int64_t old[GRAPH_RANK_MAX];
-
-    memcpy(old, list, sizeof(old));
-    for (int i = 0; i < rank; i++)
-        list[i] = old[o->dim[i]];
-}
-
-static const struct graph_window *order_windows(struct layout_assignment *l,
-                                                const struct graph_window *w,
-                                                const struct layout_order *o, int rank)
-{
-    struct graph_window *list = arena_array(l->w.to.arena, (size_t)rank, sizeof(*list));
-
-    for (int i = 0; i < rank; i++)
-        list[i] = w[o->dim[i]];
-    return list;
-}
-
-/* attributes that speak of dimensions of the result */
-static void order_attributes(struct layout_assignment *l, struct graph_node *n,
-                             const struct layout_order *o)
-{
-    int rank = n->shape.rank;
-
-    n->shape = layout_shape(&n->shape, o);
-    if (n->op == HLO_IOTA || n->op == HLO_CONCATENATE)
-        n->dim = layout_order_place(o, n->dim, rank);
-    if (n->op == HLO_REVERSE)
-        for (int i = 0; i < n->dim; i++)
-            n->dims[i] = layout_order_place(o, n->dims[i], rank);
-    if (n->op == HLO_SLICE) {
-        order_numbers(n->start, o, rank);
-        order_numbers(n->limit, o, rank);
-        order_numbers(n->stride, o, rank);
-    }
-    if (n->op == HLO_PAD) {
-        order_numbers(n->low, o, rank);
-        order_numbers(n->high, o, rank);
-        order_numbers(n->interior, o, rank);
-    }
-    if (n->op == HLO_REDUCE_WINDOW || n->op == HLO_SELECT_AND_SCATTER)
-        n->window = order_windows(l, n->window, o, rank);
-}
-
-static int rebuild(struct layout_assignment *l, int node)
-{
-    struct graph_node n = l->w.from->node[node];
-    int *operand = arena_array(l->w.to.arena, (size_t)n.operand_count, sizeof(*operand));
-
-    for (int k = 0; k < n.operand_count; k++) {
-        int a = n.operand[k];
-
-        operand[k] = l->w.from->node[a].shape.rank == n.shape.rank
-                         ? layout_in_order(l, a, &l->order[node]) : plain(l, a);
-    }
-    order_attributes(l, &n, &l->order[node]);
-    return graph_add(&l->w.to, &n, operand, n.operand_count);
-}
-
-/* The operand's dimensions must rise in the result: it is put into their order. */
-static int rebuild_broadcast(struct layout_assignment *l, int node)
-{
-    const struct graph_node *n = &l->w.from->node[node];
-    int rank = l->w.from->node[n->operand[0]].shape.rank, count = 0, dims[GRAPH_RANK_MAX];
-    const struct layout_order *o = &l->order[node];
-    struct layout_order wanted = {.is_set = true};
-
-    for (int d = 0; d < n->shape.rank; d++)
-        for (int i = 0; i < rank; i++)
-            if (n->dims[i] == o->dim[d]) {
-                wanted.dim[count] = i;
-                dims[count++] = d;
-            }
-    return graph_broadcast(&l->w.to, layout_in_order(l, n->operand[0], &wanted),
-                           layout_shape(&n->shape, o), dims);
-}
-
-static int rebuild_reduce(struct layout_assignment *l, int node)
-{
-    struct graph_node n = l->w.from->node[node];
-    const struct layout_order *o = &l->order[n.operand[0]];
-    int rank = l->w.from->node[n.operand[0]].shape.rank;
-    uint32_t mask = 0;
-
-    for (int i = 0; i < rank; i++)
-        if (n.reduce_mask & (1u << o->dim[i]))
-            mask |= 1u << i;
-    return graph_reduce(&l->w.to, n.reduce_kind, l->w.moved[n.operand[0]], mask);
-}
-
 static int rebuild_convolution(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
@@ -586,7 +472,7 @@ static int rebuild_convolution(struct layout_assignment *l, int node)
 static int rebuild_dot(struct layout_assignment *l, int node)
 {
     struct graph_node n = l->w.from->node[node];
-    int lhs = plain(l, n.operand[0]), rhs = plain(l, n.operand[1]);
+    int lhs = layout_in_usual_order(l, n.operand[0]), rhs = layout_in_usual_order(l, n.operand[1]);
     int operand[2] = {lhs, rhs}, rank = n.shape.rank;
     struct layout_order found, usual = layout_order_identity(rank);
 
@@ -599,24 +485,6 @@ static int rebuild_dot(struct layout_assignment *l, int node)
     for (int i = 0; i < rank && n.dot.has_order; i++)
         n.dot.order[i] = found.dim[i];
     return graph_add(&l->w.to, &n, operand, 2);
-}
-
-int layout_rebuild(struct layout_assignment *l, int node)
-{
-    const struct graph_node *n = &l->w.from->node[node];
-    int *operand;
-
-    if (n->op == HLO_BROADCAST)
-        return rebuild_broadcast(l, node);
-    if (n->op == HLO_REDUCE)
-        return rebuild_reduce(l, node);
-    if (layout_keeps_order(n) || layout_has_any_order(n))
-        return rebuild(l, node);
-    operand = arena_array(l->w.to.arena, (size_t)n->operand_count, sizeof(*operand));
-    for (int k = 0; k < n->operand_count; k++)
-        operand[k] = l->w.from->node[n->operand[k]].tuple_count ? l->w.moved[n->operand[k]]
-                                                               : plain(l, n->operand[k]);
-    return graph_add(&l->w.to, n, operand, n->operand_count);
 }
 
 /* What turns its operand into the order that this lies in already moves nothing. */
@@ -657,9 +525,26 @@ void layout_restore_outputs(struct layout_assignment *l)
     for (int i = 0; i < g->output_count; i++) {
         int node = g->output[i].node;
 
-        l->w.moved[node] = plain(l, node);
+        l->w.moved[node] = layout_in_usual_order(l, node);
         l->order[node] = layout_order_identity(g->node[node].shape.rank);
     }
+}
+
+/* narrow arrays that are cut and joined, short dimensions first */
+static void take_narrow(struct layout_assignment *l)
+{
+    const struct graph *g = l->w.from;
+    bool *is_set = mem_alloc((size_t)g->node_count + 1);
+    int *count;
+
+    for (int i = 0; i < g->node_count; i++)
+        is_set[i] = l->order[i].is_set;
+    count = narrow_find(g, is_set, false);
+    for (int i = 0; i < g->node_count; i++)
+        if (count[i])
+            l->order[i] = narrow_order(g->node[i].shape.rank, count[i]);
+    mem_free(is_set);
+    mem_free(count);
 }
 
 int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
@@ -671,10 +556,12 @@ int pass_layout(struct graph *g, const struct pass_context *c, struct err *e)
     l.is_transposed = mem_alloc((size_t)g->node_count * sizeof(*l.is_transposed));
     rewrite_begin(&l.w, g);
     layout_transpose_products(&l);
-    if (c->kept)
+    if (c->kept) {
         layout_keep_edges(&l, c->kept);
-    else
+    } else {
         layout_islands(&l);
+        take_narrow(&l);
+    }
     find_forward(&l);
     follow_readers(&l);
     fill(&l);

@@ -4,14 +4,15 @@
  *
  * What a chain costs operation by operation is set against all of it at once, where that streams,
  * and against the steps. Most chains stream as they are, which their cost says, and stay. Reshapes
- * that share no factors go through a flat array (move_flat.h), and those of what is spread become one
- * move with it (move_repeat.h).
+ * that share no factors go through a flat array (move_flat.h), those of what is spread become one
+ * move with it (move_repeat.h), and concatenations of many parts several (move_join.h).
  */
 #include "stack/passes/pass.h"
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/passes/move_flat.h"
+#include "stack/passes/move_join.h"
 #include "stack/passes/move_repeat.h"
 
 #define CHAIN_MAX 12
@@ -227,6 +228,7 @@ int pass_moves(struct graph *g, const struct pass_context *c, struct err *e)
     struct arena a;
 
     (void)e;
+    move_join_by_levels(g);
     arena_init(&a);
     find_users(&m, &a);
     find_flattened(&m, &a);
