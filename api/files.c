@@ -169,6 +169,6 @@ sy_status sy_write_npy(const char *path, sy_dtype dtype, sy_shape shape, const v
         return api_fail(&e);
     strcpy(a.type, dtype == SY_F32 || dtype == SY_BF16 ? "f4" : dtype == SY_U32 ? "u4"
                    : dtype == SY_U8 ? "u1" : "i4");
-    memcpy(a.side, shape.dim, sizeof(a.side));
+    memcpy(a.side, shape.dim, (size_t)shape.rank * sizeof(*shape.dim));
     return npy_write_array(path, &a, &e) ? api_fail(&e) : SY_OK;
 }

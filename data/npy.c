@@ -17,7 +17,9 @@
 #define SIDE_MAX (1LL << 30)
 #define ELEMS_MAX (1LL << 40)
 #define PREAMBLE_BYTES 10
-#define HEADER_BYTES 256                /* written, with the preamble */
+#define HEADER_BYTES 256                /* written, with the preamble; of many dimensions more */
+#define LONG_HEADER_BYTES 2048
+#define SHORT_RANK_MAX 8
 
 bool npy_is(const uint8_t *bytes, size_t size)
 {
@@ -287,9 +289,10 @@ int npy_parse(const uint8_t *bytes, size_t size, const char *file, struct arena 
 
 void npy_write_header(FILE *f, const struct npy_array *array)
 {
-    char header[HEADER_BYTES];
+    char header[LONG_HEADER_BYTES];
     unsigned char preamble[PREAMBLE_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-    size_t length = sizeof(header) - sizeof(preamble), used;
+    size_t used, length = (array->rank > SHORT_RANK_MAX ? LONG_HEADER_BYTES : HEADER_BYTES) -
+                          sizeof(preamble);
 
     memset(header, ' ', sizeof(header));
     used = (size_t)snprintf(header, sizeof(header),
@@ -303,6 +306,7 @@ void npy_write_header(FILE *f, const struct npy_array *array)
     header[used] = ' ';
     header[length - 1] = '\n';
     preamble[8] = (unsigned char)length;
+    preamble[9] = (unsigned char)(length >> 8);
     fwrite(preamble, 1, sizeof(preamble), f);
     fwrite(header, 1, length, f);
 }

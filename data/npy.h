@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define NPY_RANK_MAX 8
+#define NPY_RANK_MAX 64                 /* as NumPy has them */
 
 struct npy_array {
     char type[4];                       /* "f2", "f4", "f8", "i1" to "i8", "u1" to "u8", "b1", */

@@ -101,6 +101,9 @@ static int parse_npy(const unsigned char *bytes, int64_t size, const char *path,
 
     if (npy_parse_array(bytes, (size_t)size, path, &array, e))
         return -1;
+    if (array.rank > DATA_RANK_MAX)
+        return err_at(e, path, 0, 0, "%d dimensions, at most %d are allowed", array.rank,
+                      DATA_RANK_MAX);
     dtype = array.type[0] == 'f' ? DATA_F32
             : array.elem_bytes == 1 && array.type[0] == 'u' ? DATA_U8 : DATA_S32;    /* truths, too */
     arena_init(&a);

@@ -98,6 +98,9 @@ static int check_shape(const struct listing_operand *o, const struct npy_array *
     char is[SHAPE_CHARS], wanted[SHAPE_CHARS];
     bool is_same = array->rank == o->shape.rank;
 
+    if (array->rank > LISTING_RANK_MAX)
+        return err_at(e, path, 0, 0, "%d dimensions, at most %d are allowed", array->rank,
+                      LISTING_RANK_MAX);
     snprintf(found.type, sizeof(found.type), "%s", array->type);
     for (int i = 0; i < array->rank; i++) {
         found.side[i] = array->side[i];
@@ -232,7 +235,7 @@ static int write_elements(const struct listing_operand *o, const uint8_t *image,
     int status;
 
     snprintf(array.type, sizeof(array.type), "%s", type);
-    memcpy(array.side, o->shape.side, sizeof(array.side));
+    memcpy(array.side, o->shape.side, sizeof(o->shape.side));
     array.data = data;
     for (int64_t i = 0; i < count; i++) {
         uint32_t bits = get(o, image, i);

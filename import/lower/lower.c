@@ -1,6 +1,7 @@
 /* From a program to a graph: makes it simple, lowers its entry, and tells what stands for what. */
 #include "import/lower/lower.h"
 
+#include "import/expand/ranks.h"
 #include "import/lower/lower_impl.h"
 
 #include <ctype.h>
@@ -39,7 +40,7 @@ static int simplify(const struct hlo_module *m, enum exact_form exact, struct ar
         next(structure_inline, out, a, e) != 0 ||
         next(structure_simplify, out, a, e) != 0)
         return -1;
-    return next(structure_ranks, out, a, e);
+    return next(ranks_rewrite, out, a, e);
 }
 
 /* names of nodes are "operation.number": a parameter must not be called like one */

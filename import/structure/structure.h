@@ -27,10 +27,6 @@ int structure_inline(const struct hlo_module *old, struct hlo_module *made, stru
 int structure_simplify(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
                        struct err *e);
 
-/* arrays of more than 8 dimensions without those of one element; of parameters and results too */
-int structure_ranks(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
-                    struct err *e);
-
 /*
  * The operation that result `result` of a computation of two groups of scalars is: ADD, MAXIMUM ..
  * of the parameters number `result` of both groups; PARAMETER: the second group's, as it is;

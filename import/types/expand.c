@@ -3,7 +3,7 @@
 #include "import/program/mixed.h"
 #include "import/types/repr.h"
 #include "import/types/sized.h"
-#include "import/expand/squeeze.h"
+#include "import/expand/ranks.h"
 
 #include <string.h>
 
@@ -153,7 +153,7 @@ int expand_program(const struct hlo_module *old, struct hlo_module *made, struct
                    struct expand_boundary *boundary, struct err *e)
 {
     static expand_pass *const passes[] = {hlo_widen_mixed, expand_operations, sized_rewrite, repr_rewrite,
-                                          squeeze_rewrite, forward_elements};
+                                          ranks_rewrite, forward_elements};
     enum { PASSES = sizeof(passes) / sizeof(passes[0]) };
     struct hlo_module between[PASSES];
 

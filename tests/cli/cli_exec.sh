@@ -310,4 +310,19 @@ awk 'BEGIN {
 "$systole" exec "$work/quotients.hlo" --tpu v5e --expect "$work/rounded/outputs.safetensors" >"$work/log" 2>&1
 [ "$(grep -c ' equal$' "$work/log")" -lt 2 ] || fail "exact forms where nobody asked for them"
 
+# arrays of ten dimensions go through .npy and .safetensors files of as many
+cat >"$work/deep.hlo" <<END
+HloModule deep
+
+ENTRY main {
+  x = f32[2,3,2,2,2,2,2,2,2,2] parameter(0)
+  t = f32[2,2,2,2,2,2,2,2,3,2] transpose(x), dimensions={9,8,7,6,5,4,3,2,1,0}
+  ROOT back = f32[2,3,2,2,2,2,2,2,2,2] transpose(t), dimensions={9,8,7,6,5,4,3,2,1,0}
+}
+END
+"$systole" exec "$work/deep.hlo" --tpu v5e --out "$work/deep" >"$work/log" 2>&1 &&
+    "$systole" exec "$work/deep.hlo" --tpu v5e --input 0="$work/deep/result_0.npy" \
+        --expect "$work/deep/outputs.safetensors" >"$work/log" 2>&1 ||
+    fail "an array of ten dimensions: $(cat "$work/log")"
+
 [ $failures -eq 0 ]

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SAFETENSORS_RANK_MAX 8
+#define SAFETENSORS_RANK_MAX 64         /* dimensions, as many as NumPy's arrays may have */
 #define SAFETENSORS_HEADER_MAX 100000000        /* bytes, as the format's own library has it */
 
 enum safetensors_dtype {

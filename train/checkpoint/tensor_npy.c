@@ -76,7 +76,7 @@ int tensor_to_npy(const struct checkpoint_tensor *t, const char *path, struct er
         return -1;
     snprintf(array.type, sizeof(array.type), "%s", types[t->dtype].type);
     array.elem_bytes = types[t->dtype].bytes;
-    memcpy(array.side, t->dim, sizeof(array.side));
+    memcpy(array.side, t->dim, (size_t)t->rank * sizeof(*t->dim));
     npy_write_header(f.to, &array);
     block = mem_alloc(CHECKPOINT_BLOCK_BYTES);
     wide = mem_alloc(2 * CHECKPOINT_BLOCK_BYTES);

@@ -90,6 +90,8 @@ TEST(data_that_does_not_add_up_is_named_with_tensor_and_offset)
                    "8");
 }
 
+#define SIXTEEN "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
+
 TEST(headers_that_are_none_are_refused)
 {
     assert_refuses("", 0, "header: byte 8 is no '{'");
@@ -105,8 +107,9 @@ TEST(headers_that_are_none_are_refused)
                    "tensor \"a\": dimension 0 is no whole number of 0 or more");
     assert_refuses("{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":"
                    "[0,4]}}", 4, "tensor \"a\": dimension 1 is 4294967296: too many elements");
-    assert_refuses("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":"
-                   "[0,4]}}", 4, "tensor \"a\": 9 dimensions, at most 8 are allowed");
+    assert_refuses("{\"a\":{\"dtype\":\"F32\",\"shape\":[" SIXTEEN "," SIXTEEN "," SIXTEEN ","
+                   SIXTEEN ",1],\"data_offsets\":[0,4]}}", 4,
+                   "tensor \"a\": 65 dimensions, at most 64 are allowed");
     assert_refuses("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4,
                    "tensor \"a\": has no \"data_offsets\" of two whole numbers");
     assert_refuses("{\"__metadata__\":[]}", 0, "header: \"__metadata__\" is no object");
