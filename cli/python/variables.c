@@ -42,13 +42,19 @@ const char *python_library(struct arena *a, struct err *e)
     return NULL;
 }
 
+/* The program may lie in a folder of the tree that it was built into, build/san. */
 const char *python_example(const char *name, struct arena *a, struct err *e)
 {
-    const char *path = arena_printf(a, "%s/examples/jax/%s", own_folder(a), name);
+    static const char *const above[] = {"", "/..", "/../.."};
+    const char *folder = own_folder(a);
 
-    if (access(path, R_OK) == 0)
-        return path;
-    err_set(e, "%s is not there; it is a part of the source tree", path);
+    for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+        const char *path = arena_printf(a, "%s%s/examples/jax/%s", folder, above[i], name);
+
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    err_set(e, "%s/examples/jax/%s is not there; it is a part of the source tree", folder, name);
     return NULL;
 }
 
