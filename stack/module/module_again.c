@@ -105,10 +105,40 @@ bool module_walk_is_unchanged(const struct graph_node *loop, int k)
     return loop->called[0]->output[k].node == loop->called[0]->parameter[k];
 }
 
-/* They may say where slices begin: what the host wrote is known in timing mode, its copy is not. */
-static bool may_be_indices(const struct shape *s)
+static bool says_where(const struct graph *g, int node);
+
+/* operand k of the node is, or may go on to be, where something begins or lies */
+static bool takes_where(const struct graph *g, int node, int k)
 {
-    return s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32;
+    const struct graph_node *n = &g->node[node];
+
+    switch (n->op) {
+    case HLO_RESHAPE: case HLO_ADD_DEPENDENCY: return says_where(g, node);
+    case HLO_FUSION: return says_where(n->called[0], n->called[0]->parameter[k]);
+    case HLO_GATHER: case HLO_SCATTER: return k == 1;
+    case HLO_DYNAMIC_SLICE: return k >= 1;
+    case HLO_DYNAMIC_UPDATE_SLICE: return k >= 2;
+    case HLO_WHILE: case HLO_CONDITIONAL: case HLO_CUSTOM_CALL: case HLO_MOSAIC: case HLO_RNG_BITS:
+        return true;
+    default: return false;
+    }
+}
+
+static bool says_where(const struct graph *g, int node)
+{
+    for (int i = 0; i < g->node_count; i++)
+        for (int k = 0; k < g->node[i].operand_count; k++)
+            if (g->node[i].operand[k] == node && takes_where(g, i, k))
+                return true;
+    return false;
+}
+
+/* Of where slices begin, what the host wrote is known in timing mode, its copy is not. */
+static bool may_be_indices(const struct graph *body, int parameter)
+{
+    const struct shape *s = &body->node[parameter].shape;
+
+    return (s->dtype == DTYPE_S32 || s->dtype == DTYPE_U32) && says_where(body, parameter);
 }
 
 /* times that the loop's rounds read operand k from HBM, where it lies; 0: it changes, or lies else */
@@ -117,7 +147,7 @@ static double reads_again(const struct module_walk *w, const struct graph_node *
     const struct module_value *from = w->node[n->operand[k]];
     enum buffer_role role = module_plan_buffer(w->plan, from)->role;
 
-    if (!module_walk_is_unchanged(n, k) || may_be_indices(&from->array.shape) ||
+    if (!module_walk_is_unchanged(n, k) || may_be_indices(n->called[0], n->called[0]->parameter[k]) ||
         role == BUFFER_TEMPORARY || role == BUFFER_STATE)
         return 0;
     return reads_by_loop(n, k);

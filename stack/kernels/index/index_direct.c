@@ -4,8 +4,10 @@
  * The *wide* array is the one in which the slice lies, the *narrow* one is the slice. Tiles are
  * loaded where they lie: rotations of sublanes and of lanes bring them to their places, under masks
  * where two of them meet. An update stores under a mask of the rows and lanes that it has. Where
- * the slice is a single row, that row is loaded or stored alone and no sublane is rotated. The
- * same of each of many matrices (a batch of columns, of rows) is more strips of one matrix.
+ * the slice is a single row, that row is loaded or stored alone and no sublane is rotated; of rows
+ * that share words its bits are shifted to where they belong, and join the others' in an update. The
+ * same of each of many matrices (a batch of columns, of rows) is more strips of one matrix. One
+ * element of a vector lies in a row of 128 of them, and is a row of one lane.
  *
  * A slice may reach into one strip (a row of tiles) and one column of tiles more than it has
  * itself. Whether it does is known as it runs: loads then stay at the last tile that it covers, and
@@ -37,9 +39,11 @@ struct direct {
     bool has_strip, has_column;         /* it may reach into one more than it has */
     int outer;                          /* dimensions outside tiles that are a loop each */
     int64_t down, across, columns;      /* strips of the narrow array, tiles of each; of the wide */
+    int64_t lanes;                      /* of the narrow array that hold elements */
     int64_t wide_step, narrow_step;     /* rows of VMEM from a strip to the next */
     int64_t group;                      /* strips in one piece of code */
     struct isa_operand sublane, lane;   /* where in its first tile it begins */
+    struct isa_operand bits;            /* and, of one row that shares words, in the word */
     struct isa_operand first, from;     /* VMEM rows of the first tile in the wide and the narrow */
     struct isa_operand last_strip;      /* VMEM rows from the first strip to the last covered one */
     struct isa_operand last_column;     /* the same of columns */
@@ -80,17 +84,15 @@ static int64_t places(const struct direct *d)
     return count;
 }
 
-static bool plan(struct direct *d, struct index_work *w)
+static void plan_matrix(struct direct *d)
 {
-    const struct array *wide = w->is_scatter ? w->result : w->table, *narrow = w->rows;
+    const struct array *wide = d->wide, *narrow = d->narrow;
 
-    if (w->indices || wide->is_linear || narrow->is_linear || wide->space != SPACE_VMEM ||
-        narrow->space != SPACE_VMEM || memcmp(wide->order, narrow->order, sizeof(wide->order)) != 0)
-        return false;
-    *d = (struct direct){.w = w, .wide = wide, .narrow = narrow, .down = narrow->tiles_down,
-                         .across = narrow->tiles_across,
-                         .has_rows = may_begin_inside(w, wide->row_dim),
-                         .has_lanes = may_begin_inside(w, wide->lane_dim)};
+    d->down = narrow->tiles_down;
+    d->across = narrow->tiles_across;
+    d->lanes = narrow->lanes;
+    d->has_rows = may_begin_inside(d->w, wide->row_dim);
+    d->has_lanes = may_begin_inside(d->w, wide->lane_dim);
     d->is_one_row = d->has_rows && narrow->rows == 1;
     d->has_strip = d->has_rows && !d->is_one_row && wide->tiles_down > 1;
     d->has_column = d->has_lanes && narrow->lanes > 1 && wide->tiles_across > 1;
@@ -100,7 +102,30 @@ static bool plan(struct direct *d, struct index_work *w)
     join_matrices(d);
     d->group = d->columns >= TILES_AT_ONCE ? 1 : TILES_AT_ONCE / d->columns;
     d->group = d->group < d->down ? d->group : d->down;
-    return d->columns <= COLUMNS_MAX && (w->pack == 1 || !d->has_rows);
+}
+
+static void plan_element(struct direct *d)
+{
+    d->down = d->across = d->columns = d->group = d->lanes = 1;
+    d->has_rows = d->has_lanes = d->is_one_row = true;
+}
+
+static bool plan(struct direct *d, struct index_work *w)
+{
+    const struct array *wide = w->is_scatter ? w->result : w->table, *narrow = w->rows;
+
+    *d = (struct direct){.w = w, .wide = wide, .narrow = narrow};
+    if (w->indices || wide->is_linear != narrow->is_linear || wide->space != SPACE_VMEM ||
+        narrow->space != SPACE_VMEM)
+        return false;
+    if (wide->is_linear) {
+        plan_element(d);
+        return wide->shape.rank == 1 && narrow->shape.dim[0] == 1 && may_begin_inside(w, 0);
+    }
+    if (memcmp(wide->order, narrow->order, sizeof(wide->order)) != 0)
+        return false;
+    plan_matrix(d);
+    return d->columns <= COLUMNS_MAX && (w->pack == 1 || !d->has_rows || d->is_one_row);
 }
 
 /* ----- where it is */
@@ -131,7 +156,7 @@ static void find_last_covered(struct direct *d, struct isa_operand strip, struct
         d->last_strip =
             kept(d, strip, last_covered(d, d->sublane, d->narrow->rows, 3, d->wide_step));
     if (d->has_column)
-        d->last_column = kept(d, column, last_covered(d, d->lane, d->narrow->lanes, 7, TILE_ROWS));
+        d->last_column = kept(d, column, last_covered(d, d->lane, d->lanes, 7, TILE_ROWS));
 }
 
 /* What is found stays in registers taken first: the many that finding it takes are given back. */
@@ -139,7 +164,7 @@ static void find_place(struct direct *d)
 {
     struct index_work *w = d->w;
     struct builder *m = &w->m;
-    struct isa_operand to[6], row;
+    struct isa_operand to[7], row;
     struct index_spot spot;
     int found;
 
@@ -148,6 +173,7 @@ static void find_place(struct direct *d)
     found = m->next_sreg;
     index_only_spot(w, &spot);
     d->sublane = kept(d, to[0], spot.sublane);
+    d->bits = kept(d, to[6], builder_mul(m, spot.part, w->element_bits));
     d->lane = kept(d, to[1], builder_and(m, spot.lane, ARRAY_LANES - 1));
     row = builder_mul(m, builder_add(m, spot.tile, builder_shift(m, spot.lane, -7)), TILE_ROWS);
     row = builder_add(m, row, I(d->wide->address / ARRAY_ROW_BYTES));
@@ -189,6 +215,15 @@ static int rotated(struct direct *d, int v, struct isa_operand up, int64_t turn)
     return emit_vrot_lane(m->code, (int)(turn % m->chip->xlu_count), v, up);
 }
 
+static bool shares_words(const struct direct *d) { return d->is_one_row && d->w->pack > 1; }
+
+static int shifted(struct direct *d, enum isa_opcode code, int v)
+{
+    struct builder *m = &d->w->m;
+
+    return emit_d_vv(m->code, code, R(v), R(builder_splat(m, d->bits)));
+}
+
 /* ----- slices */
 
 /* the strip's tile in a column, of what lies from s->sublane on in it and on in the next */
@@ -201,6 +236,8 @@ static void load_strip(struct direct *d, struct isa_operand at, struct isa_opera
                                 : load(d, edge, 0, REGION_WIDE);
         if (d->has_rows && !d->is_one_row)
             tile[c] = emit_vrot_slane(m->code, tile[c], d->sublane);
+        if (shares_words(d))
+            tile[c] = shifted(d, OP_VSHRL_U32, tile[c]);
     }
 }
 
@@ -292,8 +329,20 @@ static int updated(struct direct *d, int of_rows, int64_t column)
 
     if (!d->has_lanes)
         return of_rows;
-    of_lanes = are_among(d, builder_lane_numbers(m), begin, d->narrow->lanes);
+    of_lanes = are_among(d, builder_lane_numbers(m), begin, d->lanes);
     return of_rows < 0 ? of_lanes : emit_vmand(m->code, of_lanes, of_rows);
+}
+
+/* words in which the row's bits are the update's, at VMEM row `at` + offset, and the others' stay */
+static int joined_words(struct direct *d, struct isa_operand at, int64_t offset, int v)
+{
+    struct builder *m = &d->w->m;
+    int own = builder_splat(m, I((int32_t)((1u << d->w->element_bits) - 1))), hole, old;
+
+    v = shifted(d, OP_VSHLL_U32, emit_vand_u32(m->code, R(v), R(own)));
+    hole = emit_vxor_u32(m->code, R(shifted(d, OP_VSHLL_U32, own)), I(-1));
+    old = load(d, at, offset, REGION_WIDE);
+    return emit_vor_u32(m->code, R(emit_vand_u32(m->code, R(old), R(hole))), R(v));
 }
 
 static void store_tile(struct direct *d, struct isa_operand at, int64_t offset, int v, int mask,
@@ -323,6 +372,8 @@ static void store_update(struct direct *d, int *tile, struct isa_operand at, int
             pred = is_extra ? PRED_BOTH : PRED_COLUMN;
         else if (c > 0 && d->has_column)
             made = emit_vsel(m->code, mask, R(tile[c - 1]), R(tile[c]));
+        if (shares_words(d))
+            made = joined_words(d, at, c * TILE_ROWS + offset, made);
         store_tile(d, at, c * TILE_ROWS + offset, made, updated(d, of_rows, c), pred);
         m->next_sreg = kept_reg;
     }

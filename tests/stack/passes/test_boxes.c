@@ -20,14 +20,15 @@ static int64_t below(int64_t end) { return (int64_t)rng_below(&rng, (uint32_t)en
 
 struct box { int64_t at[GRAPH_RANK_MAX], size[GRAPH_RANK_MAX]; };
 
-/* the inside of the array, or any part of it */
+/* the inside of the array, a row or an element of it, or any part */
 static struct box draw_box(const struct shape *s)
 {
-    bool is_inside = below(2);
+    bool is_inside = below(3) == 0, is_row = below(2), is_element = below(4) == 0;
     struct box b = {{0}, {0}};
 
     for (int d = 0; d < s->rank; d++) {
-        b.size[d] = 1 + below(s->dim[d]);
+        b.size[d] = is_element || (is_row && d + 2 >= s->rank && d + 1 < s->rank)
+                        ? 1 : 1 + below(s->dim[d]);
         b.at[d] = below(s->dim[d] - b.size[d] + 3) - 1;
         if (is_inside && s->dim[d] > 2) {
             b.size[d] = s->dim[d] - 2;
@@ -47,6 +48,11 @@ static void starts_of(struct graph *to, const struct box *b, int rank, int zero,
     }
 }
 
+static int larger(struct graph *to, int a, int b)
+{
+    return graph_binary(to, to->node[a].shape.dtype == DTYPE_PRED ? HLO_OR : HLO_MAXIMUM, a, b);
+}
+
 /* `x` with a box of it changed by what stands in another as large */
 static int changed(struct graph *to, int x, int zero)
 {
@@ -60,14 +66,15 @@ static int changed(struct graph *to, int x, int zero)
     starts_of(to, &from, s.rank, zero, other);
     part = graph_dynamic_slice(to, x, other, b.size);
     if (below(2))
-        part = graph_binary(to, HLO_MAXIMUM, part, graph_dynamic_slice(to, x, start, b.size));
+        part = larger(to, part, graph_dynamic_slice(to, x, start, b.size));
     return graph_dynamic_update_slice(to, x, part, start);
 }
 
 static struct shape draw_shape(void)
 {
-    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_S8};
-    struct shape s = {.dtype = dtypes[below(COUNT_OF(dtypes))], .rank = 2 + (int)below(3)};
+    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_F32, DTYPE_BF16, DTYPE_S32, DTYPE_S8,
+                                              DTYPE_PRED};
+    struct shape s = {.dtype = dtypes[below(COUNT_OF(dtypes))], .rank = 1 + (int)below(4)};
 
     for (int d = 0; d < s.rank; d++)
         s.dim[d] = 1 + below(d == s.rank - 1 ? 400 : d == s.rank - 2 ? 120 : 4);
@@ -82,7 +89,7 @@ static void draw_graph(void)
     struct graph *body;
 
     if (below(2))
-        in[0] = graph_binary(&g, HLO_MAXIMUM, in[0], in[0]);
+        in[0] = larger(&g, in[0], in[0]);
     if (below(3) == 0) {
         graph_output(&g, changed(&g, in[0], NODE_NONE), "made", -1);
         return;
