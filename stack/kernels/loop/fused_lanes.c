@@ -46,12 +46,12 @@ opnd fused_integers_across_lanes(struct vcode *c, int unit, int other, enum grap
     bool is_sum = kind == REDUCE_ADD;
     opnd best = fused_small_across_lanes(c, unit, kind, high_half(c, is_unsigned || is_sum, x)), low;
 
-    if (is_sum)
-        low = as_float(c, bit_and(c, x, I(HALF_MASK)));
-    else                                /* of those alone whose high half is the best */
-        low = choose(c, emit_vcmp_eq_s32(c, high_half(c, is_unsigned, x), best),
-                     as_float(c, bit_and(c, x, I(HALF_MASK))),
-                     I(kind == REDUCE_MAX ? MINUS_ONE : BEHIND_HALF));
+    low = as_float(c, bit_and(c, x, I(HALF_MASK)));
+    if (!is_sum) {                      /* of those alone whose high half is the best */
+        int is_best = emit_vcmp_eq_s32(c, high_half(c, is_unsigned, x), best);
+
+        low = choose(c, is_best, low, I(kind == REDUCE_MAX ? MINUS_ONE : BEHIND_HALF));
+    }
     low = as_integer(c, fused_across_lanes(c, other, kind, low));
     return iadd(c, left(c, best, I(HALF_BITS)), low);
 }
