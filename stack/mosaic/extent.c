@@ -10,10 +10,11 @@ bool mosaic_is_table(const struct mosaic_kernel *k, int array)
 {
     const struct mosaic_block *b = k->main->body;
 
-    return array < k->prefetch_count ||
-           (array >= 0 && array < k->array_count - k->output_count &&
-            k->grid_rank + array < b->argument_count &&
-            b->argument[k->grid_rank + array]->type.space == MOSAIC_SMEM);
+    return array >= 0 && k->grid_rank + array < b->argument_count &&
+           (array < k->prefetch_count ||
+            (array < k->array_count - k->output_count &&
+             b->argument[k->grid_rank + array]->type.space == MOSAIC_SMEM)) &&
+           mosaic_decides(k, array);
 }
 
 /* the value that a reference is a part of */

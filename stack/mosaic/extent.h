@@ -19,4 +19,6 @@ int mosaic_find_arrays(struct mosaic_kernel *k, struct err *e);
 int mosaic_check_blocks(const struct mosaic_kernel *k, struct err *e);
 /* whether array `array` of the call (behind its bounds) is a table in SMEM that decides what runs */
 bool mosaic_is_table(const struct mosaic_kernel *k, int array);
+/* whether what such an array holds does: it goes into places of blocks, branches, counts or copies */
+bool mosaic_decides(const struct mosaic_kernel *k, int array);
 #endif

@@ -81,6 +81,10 @@ refuse 'bytecode' kernel "$work/cut"
 # tables that come from a parameter
 refuse 'follows from values of parameter 0 of the program: --input 0=' kernel $data/gather_blocks.mlirbc
 expect 0 'grid: 5 arbitrary' kernel $data/gather_blocks.mlirbc --input 0=iota
+
+# what decides nothing (a row that a load begins at, how far a vector is rotated) may hold anything
+expect 0 ' cycles = ' kernel $data/parts_at.mlirbc
+expect 0 ' cycles = ' kernel $data/rotated.mlirbc
 # of equal elements, too, which no vector unit writes then
 expect 0 'grid: 40 arbitrary' kernel $data/rounds_of_table.mlirbc --input 0=ones --mode timing
 refuse '--input 9=iota: the program has 2 parameters' kernel $data/gather_blocks.mlirbc --input 9=iota
