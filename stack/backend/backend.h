@@ -92,6 +92,14 @@ int schedule_weight_push_cycles(const struct chip *chip, const struct isa_op *op
 void schedule_choose(struct schedule *s, const struct code_block *b, const struct depend *d,
                      const struct chip *chip);
 
+/*
+ * interleave.c: the block with its chains through units that answer in order side by side, `width` of
+ * them at a time; the last `tail` operations stay. False: there are no more than that, or an answer
+ * would come in another one's place.
+ */
+bool interleave_chains(const struct code_block *b, int tail, int width, const struct chip *chip,
+                       struct code_block *out);
+
 /* registers.c */
 int registers_peak(const struct code_block *b, const struct schedule *s, int *m_peak);
 void registers_assign(struct code_block *b, const struct schedule *s);

@@ -8,6 +8,12 @@
 #include <assert.h>
 #include <string.h>
 
+enum {
+    INTERLEAVE_OPS_MAX = 3000,
+    INTERLEAVE_WIDTH_MIN = 2, INTERLEAVE_WIDTH_MAX = 32,        /* chains side by side */
+    INTERLEAVE_WAITS_NUM = 5, INTERLEAVE_WAITS_DEN = 4,         /* cycles of a block to its bundles */
+    INTERLEAVE_GAIN_NUM = 15, INTERLEAVE_GAIN_DEN = 16,         /* less may be gone beside other blocks */
+};
 #define SCRATCH_BYTES (1 << 20)
 #define LOOP_CONTROL_OPS 2              /* that append_loop_control adds */
 
@@ -411,13 +417,44 @@ static void place_skips(struct emitter *m)
     }
 }
 
+/* a block that fits the registers, and its bundles */
+struct scheduled { struct code_block b; struct schedule s; struct spill_area spill; };
+
+static int schedule_block(struct emitter *m, struct scheduled *x, struct err *e)
+{
+    struct depend d;
+
+    if (registers_spill(&x->b, m->chip, &x->spill, e) || depend_build(&d, &x->b, m->chip, e))
+        return -1;
+    schedule_choose(&x->s, &x->b, &d, m->chip);
+    depend_fini(&d);
+    return 0;
+}
+
+/* a block that waits much is tried with its chains side by side */
+static void try_interleaved(struct emitter *m, const struct code_block *whole, int tail,
+                            struct scheduled *best)
+{
+    struct spill_area spill = m->spill;
+    struct err e;
+
+    if (whole->op_count > INTERLEAVE_OPS_MAX ||
+        best->s.cycles * INTERLEAVE_WAITS_DEN < (int64_t)best->s.bundle_count * INTERLEAVE_WAITS_NUM)
+        return;
+    for (int width = INTERLEAVE_WIDTH_MIN; width <= INTERLEAVE_WIDTH_MAX; width *= 2) {
+        struct scheduled x = {.spill = spill};
+
+        if (interleave_chains(whole, tail, width, m->chip, &x.b) && !schedule_block(m, &x, &e) &&
+            x.s.cycles * INTERLEAVE_GAIN_DEN < best->s.cycles * INTERLEAVE_GAIN_NUM)
+            *best = x;
+    }
+}
+
 static int compile_block(struct emitter *m, int block, struct err *e)
 {
     const struct vcode_block *from = &m->c->block[block];
-    struct spill_area spill = m->spill;
-    struct code_block b, whole;
-    struct depend d;
-    struct schedule s;
+    struct scheduled x = {.spill = m->spill};
+    struct code_block whole;
     int m_peak;
 
     if (from->is_loop_start)
@@ -426,23 +463,21 @@ static int compile_block(struct emitter *m, int block, struct err *e)
         append_finished(m, from, from->bundles);
     if (!from->op_count && !from->is_loop_end)
         return 0;
-    if (copy_block(m, &b, block, e))
+    if (copy_block(m, &whole, block, e))
         return -1;
-    whole = b;
-    if (registers_spill(&b, m->chip, &m->spill, e) || depend_build(&d, &b, m->chip, e))
+    x.b = whole;
+    if (schedule_block(m, &x, e))
         return -1;
-    schedule_choose(&s, &b, &d, m->chip);
-    depend_fini(&d);
     if (from->is_loop_end &&
-        compile_overlapping(m, &whole, block, loop_cycles(m, &b, &s, from))) {
-        m->spill = spill;               /* it does without */
-        return 0;
-    }
+        compile_overlapping(m, &whole, block, loop_cycles(m, &x.b, &x.s, from)))
+        return 0;                       /* it does without what was spilled */
+    try_interleaved(m, &whole, from->is_loop_end ? LOOP_CONTROL_OPS : 0, &x);
+    m->spill = x.spill;
     if (from->is_loop_end)
         m->latch = (struct latch){0, 0, 0};
-    note_peak(m, block, registers_peak(&b, &s, &m_peak));
-    registers_assign(&b, &s);
-    emit_bundles(m, &b, &s, from);
+    note_peak(m, block, registers_peak(&x.b, &x.s, &m_peak));
+    registers_assign(&x.b, &x.s);
+    emit_bundles(m, &x.b, &x.s, from);
     return 0;
 }
 
