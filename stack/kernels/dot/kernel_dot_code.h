@@ -26,6 +26,7 @@
 #define DOT_UNITS_MAX 8
 #define DOT_PARTS_MAX 4                 /* registers of 8 rows in a round */
 #define DOT_WIDTH_MAX 16                /* tiles of a column */
+#define DOT_SETS_MAX 2
 #define DOT_POINTERS_MAX 4              /* into windows of the epilogue */
 #define DOT_ROUNDS_MAX 1024             /* of a pass */
 #define DOT_ROUND_OPS_MAX 2048
@@ -55,7 +56,7 @@ struct dot_box {                        /* of an operand in VMEM */
 };
 
 /*
- * What is done with a round's results, per tile of the column: operations of
+ * What is done with a round's results, per set of its rows and tile of the column: operations of
  * virtual registers, in order. Loads and stores through pointer i have S_OUT + i
  * as their base and the place of round 0 as their offset.
  */
@@ -63,7 +64,8 @@ struct dot_epilogue {
     struct isa_op *op;
     int op_count, vreg_count, mask_count;
     int input[DOT_WIDTH_MAX][DOT_PARTS_MAX];    /* virtual registers of the sums */
-    int first_op[DOT_WIDTH_MAX];        /* by tile of the column */
+    int sets;                           /* of rows, one behind the other */
+    int first_op[DOT_SETS_MAX * DOT_WIDTH_MAX]; /* by set, and tile of the column */
     bool *is_late;                      /* by operation: placed behind the transcendental unit's push */
     const bool *is_edge;                /* by operation: left out in the last round, whose rows */
                                         /* end before it does */
@@ -114,7 +116,8 @@ struct dot_step {
     bool is_rhs_transposed;             /* its tiles hold columns of the result as rows */
     int units;
     bool by_rows;                       /* each unit has rows, or a batch, of its own; */
-                                        /* else units share the tiles of the column */
+                                        /* else units share the tiles of the column, */
+    int splits;                         /* and so many parts of them the passes, in turn; 0: one */
     int group_rows;                     /* 8, 16, 32 */
     int64_t rounds;                     /* of a pass */
     int64_t lhs_row_tiles;              /* that there are, where the last round has fewer; or 0 */
@@ -164,6 +167,12 @@ void dot_first_parts(const struct dot_parts *p, const struct chip *chip, struct 
 
 /* what a step comes to where arrays count whole */
 int64_t dot_step_flops(const struct dot_step *s);
+
+/* of a column, each one in every part of the units */
+int64_t dot_step_passes(const struct dot_step *s);
+
+/* what is computed of a round's results takes longer than its rows keep an array */
+bool dot_epilogue_is_slow(const struct dot_step *s);
 
 /* cycles of a pass without an epilogue and of a step, about */
 int64_t dot_pass_cycles(const struct dot_step *s);

@@ -19,7 +19,7 @@ struct writer {
     struct arena *a;
     int pointer[DOT_ARRAYS_MAX];        /* of each array of the epilogue */
     int64_t offset[DOT_ARRAYS_MAX];     /* behind it */
-    int tile;                           /* of the column, at work */
+    int set, tile;                      /* of a round's rows and of the column, at work */
     bool *is_edge;                      /* by operation, as in dot_epilogue */
 };
 
@@ -28,10 +28,16 @@ static const struct array *array_of(const struct writer *w, int extra)
     return w->g->p->extra[extra].matrix.array;
 }
 
-/* tiles of an array in a round's rows */
-static int64_t tiles_of_round(const struct writer *w, int extra)
+/* tiles of an array in the rows of a set, which are computed together, */
+static int64_t tiles_of_set(const struct writer *w, int extra)
 {
     return w->g->p->group_rows / array_of(w, extra)->tile_rows;
+}
+
+/* and in a round's */
+static int64_t tiles_of_round(const struct writer *w, int extra)
+{
+    return w->x->sets * tiles_of_set(w, extra);
 }
 
 /* a vector along the columns: a row of VMEM for each tile of them */
@@ -89,14 +95,14 @@ static int give_pointer(struct writer *w, int extra, struct err *e)
     return 0;
 }
 
-/* row of tile `i` of a round, behind its pointer */
+/* row of tile `i` of a set, behind its pointer */
 static int64_t row_of(const struct writer *w, int extra, int64_t i)
 {
     const struct pipeline *f = &w->g->pipeline;
     int window = w->g->window[extra];
 
     return w->offset[extra] + w->tile * pipeline_stride(f, window, 0)
-           + i * pipeline_stride(f, window, 1);
+           + (w->set * tiles_of_set(w, extra) + i) * pipeline_stride(f, window, 1);
 }
 
 /* ----- arrays to and from registers */
@@ -112,7 +118,8 @@ static int parts_of_tile(const struct array *a) { return a->tile_rows / 8; }
 static void mark_edge(struct writer *w, int extra, int64_t i)
 {
     const struct dot_problem *p = w->g->p;
-    int64_t last = div_up(p->m, p->group_rows) - 1, at = last * tiles_of_round(w, extra) + i;
+    int64_t last = div_up(p->m, w->g->step.group_rows) - 1;
+    int64_t at = last * tiles_of_round(w, extra) + w->set * tiles_of_set(w, extra) + i;
     size_t op = w->code.block[0].op_count - 1;
 
     if (op < DOT_ROUND_OPS_MAX)
@@ -125,7 +132,7 @@ static void load_matrix(struct writer *w, int extra, struct fused_value *out)
     int base = S_OUT + w->pointer[extra], parts = parts_of_tile(a);
 
     *out = (struct fused_value){.is_mask = a->shape.dtype == DTYPE_PRED};
-    for (int i = 0; i < tiles_of_round(w, extra); i++) {
+    for (int i = 0; i < tiles_of_set(w, extra); i++) {
         int tile = emit_vld(&w->code, isa_rows_at(operand_base(base), row_of(w, extra, i)),
                             VCODE_REGION_ANY);
         struct fused_value some;
@@ -158,7 +165,7 @@ static void take_sums(struct writer *w, struct fused_value *out)
 
     *out = (struct fused_value){.is_mask = false};
     for (int part = 0; part < parts; part++)
-        out->part[part] = R(w->x->input[w->tile][part]);
+        out->part[part] = R(w->x->input[w->tile][w->set * parts + part]);
     if (parts == 1 && is_rounded)
         out->part[0] = fused_round_bf16(&w->code, out->part[0]);
     for (int part = 0; part + 1 < parts && is_rounded; part += 2) {
@@ -215,7 +222,7 @@ static int store_result(struct writer *w, int extra, struct err *e)
 
     if (fused_emit(&w->fused, x->node, e))
         return -1;
-    for (int i = 0; i < tiles_of_round(w, extra); i++) {
+    for (int i = 0; i < tiles_of_set(w, extra); i++) {
         struct fused_value some = *value;
         int tile;
 
@@ -236,11 +243,12 @@ static int store_result(struct writer *w, int extra, struct err *e)
 static int put_tile(struct writer *w, struct err *e)
 {
     const struct dot_problem *p = w->g->p;
+    int parts = p->group_rows / 8;
 
     fused_restart(&w->fused);
-    w->x->first_op[w->tile] = (int)w->code.block[0].op_count;
-    for (int part = 0; part < p->group_rows / 8; part++)
-        w->x->input[w->tile][part] = vcode_vreg(&w->code);
+    w->x->first_op[w->set * w->g->step.width + w->tile] = (int)w->code.block[0].op_count;
+    for (int part = 0; part < parts; part++)
+        w->x->input[w->tile][w->set * parts + part] = vcode_vreg(&w->code);
     for (int i = 0; i < p->extra_count; i++) {
         if (!p->extra[i].is_result)
             continue;
@@ -257,12 +265,14 @@ static int put_all(struct writer *w, struct err *e)
     struct dot_epilogue *x = w->x;
     struct vcode_block *b;
 
+    x->sets = w->g->step.group_rows / w->g->p->group_rows;
     for (int i = 0; i < w->g->p->extra_count; i++)
         if (give_pointer(w, i, e))
             return -1;
-    for (w->tile = 0; w->tile < w->g->step.width; w->tile++)
-        if (put_tile(w, e))
-            return -1;
+    for (w->set = 0; w->set < x->sets; w->set++)
+        for (w->tile = 0; w->tile < w->g->step.width; w->tile++)
+            if (put_tile(w, e))
+                return -1;
     b = &w->code.block[0];
     x->op_count = (int)b->op_count;
     x->op = arena_array(w->a, b->op_count + 1, sizeof(*x->op));

@@ -297,29 +297,48 @@ static void mask_padding(struct dot_grid *g)
 static int64_t epilogue_cycles(const struct dot_grid *g, const struct chip *chip)
 {
     const struct fused_cost *c = &g->p->epilogue;
-    int64_t results = g->step.width * g->p->group_rows / 8 * (g->step.by_rows ? g->step.units : 1);
-    int64_t valu = c->valu + (c->valu > 0), cycles = div_up(results * valu, chip->slots_valu);
+    const struct dot_step *s = &g->step;
+    int64_t results = s->width * s->group_rows / 8 * (s->by_rows ? s->units : 1);
+    int64_t valu = c->valu + (c->valu > 0) + (s->splits > 1);
+    int64_t cycles = div_up(results * valu, chip->slots_valu);
     int64_t eup = chip->slots_eup ? div_up(results * c->eup, chip->slots_eup) : 0;
 
     return cycles > eup ? cycles : eup;
+}
+
+/*
+ * Where parts of the units add to one result, rounds of so many more rows have as many results as
+ * where they do not: what is computed of them has then as many values beside each other.
+ */
+static void widen_rounds(struct dot_step *s)
+{
+    int64_t rows = s->group_rows * DOT_SPLITS;
+
+    if (s->rounds % DOT_SPLITS || rows > TILE_ROWS * DOT_PARTS_MAX)
+        return;
+    s->group_rows = (int)rows;
+    s->rounds /= DOT_SPLITS;
 }
 
 static void make_step(struct dot_grid *g, const struct chip *chip, int width)
 {
     const struct dot_problem *p = g->p;
     struct dot_step *s = &g->step;
-    bool by_rows = g->share != SHARE_COLUMNS;
+    bool by_rows = g->share == SHARE_ROWS || g->share == SHARE_BATCHES;
     int64_t matrices = g->share == SHARE_BATCHES ? chip->mxu_count : 1;
 
     *s = (struct dot_step){
         .chip = chip, .lhs_type = dot_prepared_type(p, false),
         .rhs_type = dot_prepared_type(p, true),
         .is_rhs_transposed = p->is_rhs_transposed, .units = (int)chip->mxu_count,
-        .by_rows = by_rows, .group_rows = p->group_rows, .width = width,
+        .by_rows = by_rows, .splits = g->share == SHARE_DEPTH ? DOT_SPLITS : 0,
+        .group_rows = p->group_rows, .width = width,
         .rounds = g->share == SHARE_ROWS ? g->groups / chip->mxu_count : g->groups,
         .columns = g->batches / matrices * (g->tiles / width),
         .depth_tiles = g->depth * dot_terms(p),
         .first_step = -1};
+    if (g->share == SHARE_DEPTH)
+        widen_rounds(s);
     s->epilogue_cycles = g->result_block.fused ? 0 : epilogue_cycles(g, chip);
     s->gap_cycles = g->pipeline.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
     s->adds_up = g->result_block.fused != NULL;
@@ -447,6 +466,8 @@ static int check_sizes(const struct dot_grid *g, const struct tiling *t, const s
     if (g->batches > 1 && (dot_prepares(g, false) || dot_prepares(g, true))
         && !dot_prepares_batches(g))
         return err_set(e, "operands that are copied first are copied matrix by matrix");
+    if (g->share == SHARE_DEPTH && (p->is_lhs_transposed || g->batches > 1))
+        return err_set(e, "units share passes where rows are taken as they lie");
     if (g->share == SHARE_BATCHES && (g->batches == 1 || g->batches % chip->mxu_count))
         return err_set(e, "batches that the units do not share evenly");
     return 0;
@@ -500,6 +521,9 @@ int dot_grid_make(struct dot_grid *g, const struct dot_problem *p, const struct 
     if (g->share == SHARE_BATCHES && g->tiles > 1 && g->result_block.fused)
         return err_set(e, "batches that units share with columns that follow each other");
     make_step(g, job->chip, (int)t->size[DOT_WIDTH]);
+    if (g->share == SHARE_DEPTH && (dot_step_passes(&g->step) > 1 || g->contraction
+                                    || !dot_epilogue_is_slow(&g->step)))
+        return err_set(e, "units share passes where each has one, beside what takes longer");
     if (add_windows(g, e))
         return -1;
     pipeline_share(&g->pipeline, job->core);

@@ -3,7 +3,8 @@
  *
  * Sizes of a tiling: rows, contraction and columns of a step (bm, bk, bn), as
  * Pallas has them; then, 0 where the kernel shall choose: tiles of 128 columns
- * that the units share (width); what each unit has of its own (0 columns, 1 rows, 2 batches);
+ * that the units share (width); what each unit has of its own (0 columns, 1 rows, 2 batches,
+ * 3 columns, and every other half of them every other pass);
  * 1 for a grid that goes along the columns outside of the rows; batches of a step; 1 for a first
  * step whose operands come before all else, in parts where that will do, and for one buffer of
  * results where that will.
@@ -21,7 +22,8 @@ enum dot_size {
     DOT_BM, DOT_BK, DOT_BN, DOT_WIDTH, DOT_SHARE, DOT_COLUMNS_OUTSIDE, DOT_BATCHES,
     DOT_PARTS, DOT_SIZES
 };
-enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, DOT_SHARES };
+enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, SHARE_DEPTH, DOT_SHARES };
+enum { DOT_SPLITS = 2 };                /* parts of the units of SHARE_DEPTH */
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 
 struct dot_block {                      /* of a fused loop, in VMEM, in place of a window */

@@ -11,6 +11,7 @@
 #define DOT_TILE_ROWS 8                 /* of VMEM */
 #define DOT_RESULTS_MAX 64              /* tiles of results in a round */
 #define DOT_TRANSPOSE_REGISTERS 2
+#define DOT_ADDED_REGISTERS 4           /* of results that are added to others at once */
 #define DOT_SPAN_ROUNDS_MAX 128         /* of a span with several columns */
 
 enum dot_label {
@@ -37,6 +38,9 @@ struct dot_place {
 
 struct dot_result {                     /* one tile of a round, in the order of the pops */
     int unit, part, tile;               /* tile of the column, -1: dropped */
+    int into;                           /* the result to which it is added, -1: its own */
+    bool is_whole;                      /* nothing more is added to it, or to that */
+    int popped;                         /* its register */
     int64_t row;                        /* of its sum, behind the round's place */
 };
 
@@ -45,7 +49,8 @@ struct dot_code {
     const struct chip *chip;
     struct bundler b;
     int label_base;
-    int halves, passes;                 /* of a column */
+    int halves, passes;                 /* of a column, each one in every part of the units */
+    int splits, split_units;            /* parts of the units, at least 1; units of each */
     bool last_is_half;                  /* the last pass has the lower half of the depth alone */
     bool last_differs;                  /* its weights are not loaded as others are */
     bool has_accumulators, unpacks_rows, unpacks_weights;
@@ -77,6 +82,8 @@ struct dot_code {
     /* the section at work */
     struct rounds rounds;               /* of a span */
     int64_t from_rows;                  /* the round that S_LHS points to */
+    int paced_from, paced_next;         /* straight code: what is computed of a round's results */
+                                        /* begins here, of the next one's not before */
     int (*touched_at)[DOT_RESULTS_MAX]; /* sums of a round of rows: last load or store, */
     int (*stored_at)[DOT_RESULTS_MAX];  /* and last store */
     int *transposed_at;                 /* by pass of a span and round: last store of its rows, or -1 */
@@ -89,6 +96,7 @@ int64_t dot_span_rounds(const struct dot_code *d);
 bool dot_ends_column(const struct dot_code *d, int64_t pass);
 
 /* kernel_dot_units.c */
+int dot_splits(const struct dot_step *s);
 int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a, struct err *e);
 
 /* kernel_dot_registers.c: physical ones for the epilogue */
@@ -102,9 +110,8 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
 void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
                    const struct dot_results *how, const struct dot_place *at);
 
-/* kernel_dot_units.c: cycles that a round keeps a unit's array; its epilogue takes more */
+/* kernel_dot_units.c: cycles that a round keeps a unit's array */
 int64_t dot_round_cycles(const struct dot_step *s);
-bool dot_epilogue_is_slow(const struct dot_step *s);
 
 /* kernel_dot_transpose.c: what is transposed beside round `round` of the first column */
 void dot_put_transposes(struct dot_code *d, int64_t round);

@@ -182,9 +182,9 @@ static int assign(struct dot_code *d, int unit, struct isa_op *to, struct scans 
     for (int i = 0; i < d->result_count; i++) {
         const struct dot_result *r = &d->result[i];
 
-        if (r->tile >= 0 && (!d->s->by_rows || r->unit == unit)
+        if (r->tile >= 0 && r->into < 0 && (!d->s->by_rows || r->unit == unit)
             && e->input[r->tile][r->part] >= 0)
-            s->v.physical[e->input[r->tile][r->part]] = d->v_popped + i;
+            s->v.physical[e->input[r->tile][r->part]] = r->popped;
     }
     for (int i = 0; i < e->op_count; i++) {
         const struct isa_info *info = isa_info((enum isa_opcode)e->op[i].code);
@@ -213,7 +213,7 @@ int dot_epilogue_registers(struct dot_code *d, struct arena *a, struct err *e)
 
     if (!epilogue)
         return 0;
-    if (d->popped_count < d->result_count)
+    if (d->popped_count < d->result_count && d->splits == 1)
         return err_set(e, "the results of a round need %d vector registers, %d are free",
                        d->result_count, d->popped_count);
     d->epilogue = arena_array(a, (size_t)(units * epilogue->op_count + 1), sizeof(*d->epilogue));

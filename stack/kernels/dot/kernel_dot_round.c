@@ -22,6 +22,7 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
 {
     rounds_open(&d->rounds, note, ii);
     d->from_rows = 0;
+    d->paced_from = d->paced_next = 0;
     for (int64_t i = 0; i < d->span_columns * d->passes * d->s->rounds; i++)
         d->transposed_at[i] = -1;
     for (int64_t i = 0; i < d->trf_count; i++)
@@ -30,6 +31,8 @@ void dot_begin(struct dot_code *d, const char *note, int ii)
         for (int r = 0; r < DOT_RESULTS_MAX; r++)
             d->touched_at[i][r] = d->stored_at[i][r] = -1;
 }
+
+static int later_of(int a, int b) { return a > b ? a : b; }
 
 /* ----- operations of a round */
 
@@ -127,12 +130,13 @@ static int transposed_at(const struct dot_code *d, int64_t round)
     return d->b.ii ? 0 : d->transposed_at[round % (columns * d->passes * d->s->rounds)] + 1;
 }
 
-/* one tile of rows, lower and upper half of k, to one unit or (unit -1) to all */
+/* one tile of rows, lower and upper half of k, to units first..end-1 */
 static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset, int64_t step,
-                     int base, bool is_last, int only_unit)
+                     int base, bool is_last, int first, int end, int not_before)
 {
     const struct dot_step *s = d->s;
-    int upper = -1, lower, last = -1, room = room_at(d, round), there = transposed_at(d, round);
+    int upper = -1, lower, last = -1, there = transposed_at(d, round);
+    int room = later_of(room_at(d, round), not_before);
     bool latches = round % s->rounds == 0 && tile == 0 && !d->b.ii;
 
     lower = next_lhs(d);
@@ -151,13 +155,13 @@ static int push_tile(struct dot_code *d, int64_t round, int tile, int64_t offset
         rounds_put(&d->rounds, 0, isa_vunpack_c_h(lower + 2, R(lower)));
     }
     for (int part = 0; part < (d->unpacks_rows ? 2 : 1); part++)
-        for (int unit = 0; unit < s->units; unit++) {
+        for (int unit = first; unit < end; unit++) {
             int from = d->unpacks_rows ? lower + 1 + part : lower;
             struct isa_op rows = multiply(d, unit, from, round, latches && part == 0, upper >= 0,
                                           d->unpacks_rows ? part : tile);
             int at;
 
-            if (d->unit_tiles[unit] == 0 || (only_unit >= 0 && unit != only_unit))
+            if (d->unit_tiles[unit] == 0)
                 continue;
             if (d->unpacks_rows)
                 rows.operand[1 + MULTIPLY_CHOICES].value += (int32_t)tile * 2;
@@ -179,18 +183,24 @@ void dot_push_round(struct dot_code *d, int64_t round, bool in_loop, bool is_las
 {
     const struct dot_step *s = d->s;
     int64_t step = d->lhs_tiles * s->lhs.side_step, pass = round / s->rounds;
+    int64_t deep = d->halves * s->lhs.depth_step;       /* of a pass of a unit */
     int64_t offset = (round % s->rounds - d->from_rows) * step
-                     + pass % d->passes * d->halves * s->lhs.depth_step
+                     + pass % d->passes * d->splits * deep
                      + pass / d->passes * s->lhs_column_step;
-    int last = -1;
+    int sets = s->by_rows ? s->units : d->splits, units = s->units / sets;
+    /* where results are what takes long, a push that waited would hold up what is computed of them */
+    int apart = d->splits > 1 ? (int)dot_round_cycles(s) / d->lhs_tiles : 0;
+    int pushed_at[DOT_UNITS_MAX], last = -1;
 
     for (int tile = 0; tile < d->lhs_tiles; tile++)
-        for (int unit = 0; unit < (s->by_rows ? s->units : 1); unit++) {
+        for (int set = 0; set < sets; set++) {
             int64_t row = offset + (tile - tiles_beyond(d, round, tile)) * s->lhs.side_step
-                          + unit * s->lhs_unit_step;
-            int at = push_tile(d, round, tile, row, step, in_loop ? S_LHS : S_LHS_PASS, is_last,
-                               s->by_rows ? unit : -1);
+                          + set * (s->by_rows ? s->lhs_unit_step : deep);
+            bool is_end = is_last && (s->by_rows || set == sets - 1);
+            int at = push_tile(d, round, tile, row, step, in_loop ? S_LHS : S_LHS_PASS, is_end,
+                               set * units, (set + 1) * units, tile ? pushed_at[set] + apart : 0);
 
+            pushed_at[set] = at;
             last = at > last ? at : last;
         }
     if (!d->b.ii)
@@ -213,21 +223,34 @@ static int result_at(const struct dot_code *d, int64_t round)
     return d->rounds.pushed_at[round] >= 0 ? d->rounds.pushed_at[round] : 0;
 }
 
-static int later_of(int a, int b) { return a > b ? a : b; }
+/* what is computed of a round's results, for each set of its rows and tile of the column */
+static int chains_of(const struct dot_code *d)
+{
+    return (d->s->epilogue ? d->s->epilogue->sets : 1) * d->s->width;
+}
+
+static int chain_of(const struct dot_code *d, const struct dot_result *r)
+{
+    int parts = d->s->group_rows / 8, sets = d->s->epilogue ? d->s->epilogue->sets : 1;
+
+    return r->part / (parts / sets) * d->s->width + r->tile;
+}
 
 /*
  * In a loop what is computed of the tiles of a round begins one tile after the other, evenly over
- * the II: begun all at once, the last ones would wait for slots with all of their registers.
+ * the II: begun all at once, the last ones would wait for slots with all of their registers. Where
+ * units share passes, rounds are long, and it does so in straight code.
  */
-static int start_of(const struct dot_code *d, int unit, int tile)
+static int start_of(const struct dot_code *d, int unit, int chain)
 {
-    int units = d->s->by_rows ? d->s->units : 1, width = d->s->width;
+    int units = d->s->by_rows ? d->s->units : 1, chains = chains_of(d);
     int64_t rounds = d->chip->mxu_fifo_depth / (d->s->group_rows / 8 * d->halves);
+    int64_t all = d->b.ii ? d->b.ii : d->splits > 1 ? d->s->epilogue_cycles : 0;
 
     /* only where it is long; and a round's results stay in the FIFO for up to one round more */
-    if (!d->b.ii || !dot_epilogue_is_slow(d->s) || (!d->has_accumulators && d->pop_delay + 2 > rounds))
+    if (!dot_epilogue_is_slow(d->s) || (!d->has_accumulators && d->pop_delay + 2 > rounds))
         return 0;
-    return d->b.ii * ((units > 1 ? unit : 0) * width + tile) / (units * width);
+    return d->paced_from + (int)all * ((units > 1 ? unit : 0) * chains + chain) / (units * chains);
 }
 
 /* a result leaves its unit as late as those behind it can wait */
@@ -238,7 +261,7 @@ static int pop_at(const struct dot_code *d, int i)
     for (int k = i; k < d->result_count; k++) {
         const struct dot_result *r = &d->result[k];
         int start = r->unit == d->result[i].unit && r->tile >= 0
-                        ? start_of(d, r->unit, r->tile) : INT_MAX;
+                        ? start_of(d, r->unit, chain_of(d, r)) : INT_MAX;
 
         at = start < at ? start : at;
     }
@@ -284,9 +307,18 @@ static void put_sum(struct dot_code *d, int i, int popped, int64_t rows,
     rounds_put(&d->rounds, 0, isa_make_d_vv(add, popped, R(sum), R(popped)));
 }
 
-static void store_sum(struct dot_code *d, int i, int popped, int64_t rows,
-                      const struct dot_place *at)
+/* what another part of the units has for the same result, of a later pass */
+static void add_to(struct dot_code *d, int i, int popped)
 {
+    enum isa_opcode add = matrix_is_integer(d->s->lhs_type) ? OP_VADD_S32 : OP_VADD_F32;
+    int sum = d->result[i].popped;
+
+    rounds_put(&d->rounds, 0, isa_make_d_vv(add, sum, R(sum), R(popped)));
+}
+
+static void store_sum(struct dot_code *d, int i, int64_t rows, const struct dot_place *at)
+{
+    int popped = d->result[i].popped;
     int64_t offset = sum_offset(d, rows, at) + d->result[i].row;
     int when = put_store(d, popped, at->is_loop ? S_SUM : S_SUM_COLUMN, offset,
                          d->s->group_rows, d->b.ii ? 0 : d->touched_at[rows][i] + 1);
@@ -324,11 +356,11 @@ static void put_epilogue(struct dot_code *d, int64_t rows, const struct dot_plac
     int all = d->s->by_rows ? d->s->units : 1;
 
     for (int i = 0; i < all * e->op_count; i++) {
-        int op = i % e->op_count, tile = d->s->width - 1, start;
+        int op = i % e->op_count, chain = chains_of(d) - 1, start;
 
-        while (tile > 0 && e->first_op[tile] > op)
-            tile--;
-        start = start_of(d, i / e->op_count, tile);
+        while (chain > 0 && e->first_op[chain] > op)
+            chain--;
+        start = start_of(d, i / e->op_count, chain);
         if (d->b.ii && e->is_late[op])
             start = later_of(start, d->b.last_eup_push);
         if (d->b.ii || rows < d->s->rounds - 1 || !e->is_edge[op])
@@ -343,16 +375,23 @@ void dot_pop_round(struct dot_code *d, int64_t round, int64_t rows,
 
     if (how->use == USE_NONE)
         return;
+    if (!d->b.ii && how->use == USE_EPILOGUE && d->splits > 1) {
+        d->paced_from = later_of(d->paced_next, result_at(d, round));
+        d->paced_next = d->paced_from + (int)d->s->epilogue_cycles;
+    }
     for (int i = 0; i < d->result_count; i++) {
         const struct dot_result *r = &d->result[i];
-        int popped = d->v_popped + i % d->popped_count;
+        int popped = r->popped;
 
         last = put_pop(d, r, popped, round, rows, how->use == USE_EPILOGUE ? pop_at(d, i) : 0);
         if (r->tile < 0)
             continue;
-        put_sum(d, i, popped, rows, how, at);
-        if (how->use == USE_SUM)
-            store_sum(d, i, popped, rows, at);
+        if (r->into < 0)
+            put_sum(d, i, popped, rows, how, at);
+        else
+            add_to(d, r->into, popped);
+        if (how->use == USE_SUM && r->is_whole)
+            store_sum(d, r->into < 0 ? i : r->into, rows, at);
     }
     if (how->use == USE_EPILOGUE)
         put_epilogue(d, rows, at);

@@ -107,7 +107,7 @@ static int64_t pass_weights(const struct dot_code *d)   /* VMEM rows from pass t
 {
     const struct dot_step *s = d->s;
 
-    return d->halves * s->rhs.depth_step
+    return d->splits * d->halves * s->rhs.depth_step
            * (s->is_rhs_transposed ? 1 : 128 / matrix_rows(s->rhs_type));
 }
 
@@ -272,7 +272,7 @@ static void advance_column(struct dot_code *d)
 /* pointers for the next span, behind everything that has used them */
 static void advance_span(struct dot_code *d, const struct span *t)
 {
-    int64_t depth = d->halves * d->s->lhs.depth_step;
+    int64_t depth = d->splits * d->halves * d->s->lhs.depth_step;
     int64_t rows = !t->ends_column ? depth
                    : d->span_columns * d->s->lhs_column_step - (d->span == 1 ? d->passes - 1 : 0)
                      * depth;
@@ -303,10 +303,22 @@ static void find_next_column(struct dot_code *d)
     bundler_end(&d->b);
 }
 
+/*
+ * What the last rounds of a column's loop have left goes beside the first ones of the next column,
+ * where a column is one pass and nothing of it waits in VMEM.
+ */
+static bool leaves_late(const struct dot_code *d, const struct span *t)
+{
+    return d->loops && d->passes == 1 && t->own.use == USE_EPILOGUE
+           && t->own.source == SOURCE_ZERO && dot_epilogue_is_slow(d->s);
+}
+
 /* the rounds of a span before its loop, and into it */
 static void straight_code(struct dot_code *d, const struct span *t, const char *note)
 {
     dot_begin(d, note, 0);
+    if (!t->is_first && leaves_late(d, t))
+        leave_loop(d, t);
     d->b.eup_under_way = 0;             /* the rounds of the span before are all out */
     put_straight_rounds(d, t);
     if (!t->begins_column && !t->ends_column)
@@ -346,7 +358,7 @@ static void put_span(struct dot_code *d, struct span *t, bool has_first)
         bundler_end_branch(&d->b, d->label_base + t->loop_label, P_LOOP, false);
     }
     dot_begin(d, "next pass", 0);
-    if (d->loops)
+    if (d->loops && !leaves_late(d, t))
         leave_loop(d, t);
     advance_span(d, t);
     if (!t->ends_column)
@@ -410,6 +422,8 @@ static void drain(struct dot_code *d, const struct span *t)
     int64_t all = dot_span_rounds(d);
 
     dot_begin(d, "drain", 0);
+    if (leaves_late(d, t))
+        leave_loop(d, t);
     for (int64_t round = 0; round < d->pop_delay; round++) {
         int64_t popped = round - d->pop_delay + all;
         int pass = (int)(popped / d->s->rounds);

@@ -1,9 +1,9 @@
 /*
  * Which tilings a product has: all that fit are weighed by the cost model.
  *
- * As XLA does it: steps of at most 1024 rows and 1024 columns, whose windows
- * and sums take at most what resident operands leave of a large vector memory
- * (docs/accuracy.md has the evidence).
+ * As XLA does it: steps of at most 1024 rows and 1024 columns, 2048 of an operand
+ * that lies in vector memory, whose windows and sums take at most what resident
+ * operands leave of it (docs/accuracy.md has the evidence).
  */
 #include <string.h>
 
@@ -12,6 +12,7 @@
 
 #define TILE 128
 #define SIDE_MAX_XLA 1024
+#define SIDE_RESIDENT_XLA 2048          /* of an operand in vector memory */
 #define WINDOW_ROWS_XLA (KERNEL_VMEM_BYTES / ARRAY_ROW_BYTES)
 #define DEPTH_TILES_MAX 128
 #define ROWS_MAX 16384
@@ -87,13 +88,22 @@ static void try_depths(struct search *s, int64_t bm, int64_t bn, int64_t width,
             try_orders(s, blocks(bm, d * TILE, bn, width, share));
 }
 
+/* rows or columns of a step, at most */
+static int64_t side_of(const struct search *s, const struct array *operand, int64_t most)
+{
+    if (s->job->codegen != CODEGEN_XLA)
+        return most;
+    return operand->space == SPACE_VMEM ? SIDE_RESIDENT_XLA : SIDE_MAX_XLA;
+}
+
 static void try_columns(struct search *s, int64_t bm, enum dot_share share)
 {
     const struct chip *chip = s->job->chip;
     int halves = dot_halves(chip);
     int64_t tiles = div_up(s->p->n, TILE), last = 0;
-    int most = share == SHARE_ROWS ? halves : halves * (int)chip->mxu_count;
-    int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA / TILE : tiles;
+    int units = (int)chip->mxu_count / (share == SHARE_DEPTH ? DOT_SPLITS : 1);
+    int most = share == SHARE_ROWS ? halves : halves * units;
+    int64_t side = side_of(s, s->p->rhs.array, tiles * TILE) / TILE;
 
     for (int width = most; width >= 1 && width >= most / 2; width--)
         for (int64_t n = 1; n <= 64; n *= 2) {
@@ -138,7 +148,7 @@ static void try_widths(struct search *s, int64_t bm)
     for (enum dot_share share = SHARE_COLUMNS; share < DOT_SHARES; share++) {
         int64_t most = dot_halves(s->job->chip);
 
-        if (share == SHARE_ROWS || dot_batch_count(s->p) == 1)
+        if (share == SHARE_ROWS || share == SHARE_DEPTH || dot_batch_count(s->p) == 1)
             continue;
         if (share == SHARE_COLUMNS)
             most *= s->job->chip->mxu_count;
@@ -152,7 +162,7 @@ static void try_rows(struct search *s)
 {
     const struct dot_problem *p = s->p;
     int64_t groups = div_up(p->m, p->group_rows), units = s->job->chip->mxu_count, last = 0;
-    int64_t side = s->job->codegen == CODEGEN_XLA ? SIDE_MAX_XLA : ROWS_MAX;
+    int64_t side = side_of(s, p->lhs.array, ROWS_MAX);
 
     int64_t least = s->takes_small ? p->group_rows : side / 64 < 64 ? side / 64 : 64;
 
@@ -167,6 +177,8 @@ static void try_rows(struct search *s)
         share = round_up(share, units);
         if (units > 1 && share <= groups)
             try_columns(s, share * p->group_rows, SHARE_ROWS);
+        if (units >= DOT_SPLITS)
+            try_columns(s, last * p->group_rows, SHARE_DEPTH);
     }
     if (s->count == 0)
         try_columns(s, groups * p->group_rows, SHARE_COLUMNS);

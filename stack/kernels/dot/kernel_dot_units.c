@@ -20,6 +20,13 @@ int dot_halves(const struct chip *chip)
     return chip_mxu_halves(chip);
 }
 
+int dot_splits(const struct dot_step *s) { return s->splits > 1 ? s->splits : 1; }
+
+int64_t dot_step_passes(const struct dot_step *s)
+{
+    return div_up(s->depth_tiles, dot_halves(s->chip) * dot_splits(s));
+}
+
 int64_t dot_round_cycles(const struct dot_step *s)
 {
     enum matrix_type type = s->lhs_type;
@@ -47,7 +54,8 @@ bool dot_step_takes_parts(const struct dot_step *s)
 {
     int halves = dot_halves(s->chip);
 
-    return s->depth_tiles % halves == 0 && s->depth_tiles / halves >= PARTS_MIN
+    return dot_splits(s) == 1 && s->depth_tiles % halves == 0
+           && s->depth_tiles / halves >= PARTS_MIN
            && s->depth_tiles / halves <= PARTS_MAX
            && (s->chip->mxu_accumulators > 0 || s->rounds >= pop_delay_of(s));
 }
@@ -55,7 +63,7 @@ bool dot_step_takes_parts(const struct dot_step *s)
 /* columns in straight code, so many that their rounds cover the latency: a divisor of all */
 static int columns_of_span(const struct dot_step *s)
 {
-    int64_t each = div_up(s->depth_tiles, dot_halves(s->chip)) * s->rounds, count = 1;
+    int64_t each = dot_step_passes(s) * s->rounds, count = 1;
 
     if (s->transpose.span_columns)
         return s->transpose.span_columns;
@@ -78,7 +86,8 @@ static int64_t pass_rows(const struct dot_step *s)
 static int64_t weight_cycles(const struct dot_step *s)
 {
     enum matrix_type type = s->rhs_type;
-    int64_t tiles = s->by_rows ? s->width : div_up(s->width, s->units), rows = tiles * TILE;
+    int64_t tiles = s->by_rows ? s->width : div_up(s->width, s->units / dot_splits(s));
+    int64_t rows = tiles * TILE;
     int64_t factor = s->is_rhs_transposed ? s->chip->mxu_push_xpose_factor : 1;
 
     if (!chip_push_cycles(s->chip, type))
@@ -98,13 +107,25 @@ static void place_tiles(struct dot_code *d)
     int first = 0;
 
     for (int u = 0; u < s->units; u++) {
-        int share = s->by_rows ? s->width : s->width / s->units + (u < s->width % s->units);
+        int units = d->split_units, of = u % units;
+        int share = s->by_rows ? s->width : s->width / units + (of < s->width % units);
 
+        first = of == 0 ? 0 : first;
         d->unit_first[u] = s->by_rows ? 0 : first;
         d->unit_tiles[u] = share;
         d->some_have_two |= share > 1 && !s->is_rhs_transposed;
         first += share;
     }
+}
+
+/* the result of the first part of the units for the same tile, which has passes before `unit`'s */
+static int first_of(const struct dot_code *d, int unit, int part, int tile)
+{
+    for (int i = 0; i < d->result_count && tile >= 0 && unit >= d->split_units; i++)
+        if (d->result[i].unit == unit % d->split_units && d->result[i].part == part
+            && d->result[i].tile == tile)
+            return i;
+    return -1;
 }
 
 /* in the order in which each unit gives them */
@@ -123,7 +144,10 @@ static void list_results(struct dot_code *d)
                               + (s->by_rows ? u * s->rounds * s->group_rows : 0);
 
                 if (d->unit_tiles[u] > 0)
-                    d->result[d->result_count++] = (struct dot_result){u, part, tile, row};
+                    d->result[d->result_count++] = (struct dot_result){
+                        .unit = u, .part = part, .tile = tile, .row = row,
+                        .into = first_of(d, u, part, tile),
+                        .is_whole = u / d->split_units == d->splits - 1};
             }
 }
 
@@ -155,15 +179,31 @@ static bool transposes(const struct dot_step *s)
     return s->transpose.passes_before || s->transpose.span_columns;
 }
 
+/* results that stay until they are stored or computed with; all where no unit adds to another's */
+static int own_results(const struct dot_code *d) { return d->result_count / d->splits; }
+
+static void give_popped(struct dot_code *d)
+{
+    int own = 0, added = 0, kept = d->splits > 1 ? own_results(d) : d->popped_count;
+
+    for (int i = 0; i < d->result_count; i++)
+        d->result[i].popped = d->v_popped + (d->splits == 1 || d->result[i].unit < d->split_units
+                                                 ? own++ % kept
+                                                 : kept + added++ % DOT_ADDED_REGISTERS);
+}
+
 static int give_registers(struct dot_code *d, struct err *e)
 {
+    int needed = own_results(d) + (d->splits > 1 ? DOT_ADDED_REGISTERS : 0);
     int all = (int)d->chip->core_vregs, next = 0, wide = all > 32 ? 2 : 1;
-    int lhs = d->lhs_tiles * d->halves * (d->s->by_rows ? d->s->units : 1);
+    int lhs = d->lhs_tiles * d->halves * (d->s->by_rows ? d->s->units : d->splits);
 
     d->weight_set = d->unpacks_weights ? 2 : d->halves;
     d->weights_count = d->unpacks_weights ? 3 : 4;
     d->lhs_count = turns(lhs, d->unpacks_rows ? 2 : 4 * wide);
-    d->sum_count = turns(d->result_count, 4 * wide);
+    d->sum_count = turns(own_results(d), 4 * wide);
+    if (d->splits > 1 && d->passes == 1 && d->s->first_step < 0)
+        d->sum_count = 0;
     d->v_lhs = next;
     next += d->lhs_count * (d->unpacks_rows ? 3 : 1);
     d->v_sum = next;
@@ -175,13 +215,14 @@ static int give_registers(struct dot_code *d, struct err *e)
     d->v_transpose = transposes(d->s) ? next : -1;
     next += transposes(d->s) ? DOT_TRANSPOSE_REGISTERS : 0;
     d->v_popped = next;
-    d->popped_count = least(d->result_count, all - next);
+    d->popped_count = least(needed, all - next);
     next += d->popped_count;
     d->v_pool = next;
     d->pool_count = all - next;
-    if (d->popped_count < 1 || d->lhs_count < d->halves)
+    if (d->popped_count < (d->splits > 1 ? needed : 1) || d->lhs_count < d->halves)
         return err_set(e, "a product needs more vector registers than the %d that the chip has",
                        all);
+    give_popped(d);
     return 0;
 }
 
@@ -211,7 +252,9 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
     d->s = s;
     d->chip = s->chip;
     d->halves = dot_halves(s->chip);
-    d->passes = (int)div_up(s->depth_tiles, d->halves);
+    d->splits = dot_splits(s);
+    d->split_units = s->units / d->splits;
+    d->passes = (int)dot_step_passes(s);
     d->last_is_half = s->depth_tiles % d->halves != 0;
     d->last_differs = d->last_is_half || s->rhs_depth;
     d->has_accumulators = s->chip->mxu_accumulators > 0;
@@ -237,9 +280,12 @@ int dot_code_init(struct dot_code *d, const struct dot_step *s, struct arena *a,
 int dot_step_check(const struct dot_step *s, struct err *e)
 {
     const struct chip *chip = s->chip;
-    int halves = dot_halves(chip), per_unit = s->by_rows ? s->width : (s->width + s->units - 1)
-                                                                       / s->units;
+    int halves = dot_halves(chip), splits = dot_splits(s), units = s->units / splits;
+    int per_unit = s->by_rows ? s->width : (s->width + units - 1) / units;
 
+    if (splits > 1 && (s->by_rows || s->units % splits || chip->mxu_accumulators > 0
+                       || div_up(s->depth_tiles, halves) % splits))
+        return err_set(e, "passes that %d parts of %d units do not share", splits, s->units);
     if (per_unit > halves || s->units > chip->mxu_count || s->rounds > DOT_ROUNDS_MAX
         || s->group_rows < matrix_rows(s->lhs_type))
         return err_set(e, "a column of %d tiles does not go into %d units", s->width, s->units);
@@ -255,8 +301,8 @@ int dot_step_check(const struct dot_step *s, struct err *e)
 
 int64_t dot_step_flops(const struct dot_step *s)
 {
-    int64_t size = s->chip->mxu_size, passes = div_up(s->depth_tiles, dot_halves(s->chip));
-    int64_t units = s->by_rows || s->width > s->units ? s->units : s->width;
+    int64_t size = s->chip->mxu_size, passes = dot_step_passes(s), wide = s->width * dot_splits(s);
+    int64_t units = s->by_rows || wide > s->units ? s->units : wide;
 
     return 2 * size * size * s->rounds * s->group_rows * units * passes * s->columns;
 }
@@ -318,8 +364,8 @@ int64_t dot_pass_cycles(const struct dot_step *s)
 
 int64_t dot_step_cycles(const struct dot_step *s)
 {
-    int64_t passes = div_up(s->depth_tiles, dot_halves(s->chip));
-    int64_t pass = dot_pass_cycles(s), epilogue = s->rounds * s->epilogue_cycles;
+    int64_t passes = dot_step_passes(s), pass = dot_pass_cycles(s);
+    int64_t epilogue = s->rounds * s->epilogue_cycles;
     int64_t span = columns_of_span(s)
                    * (passes * pass + (epilogue > pass ? epilogue - pass : 0));
 

@@ -75,21 +75,23 @@ struct item {                           /* a tile of weights and the one beside 
     int bits, upper_bits;               /* registers that take out padding; -1: there is none */
 };
 
-/* rows of the contraction in the last pass of a column that are not padding */
+/* rows of the contraction in the last pass of a column, of its end, that are not padding */
 static int64_t last_rows(const struct dot_code *d)
 {
     int64_t all = d->s->rhs_depth ? d->s->rhs_depth : d->s->depth_tiles * TILE;
 
-    return all - (int64_t)(d->passes - 1) * d->halves * TILE;
+    return all - (int64_t)(d->passes * d->splits - 1) * d->halves * TILE;
 }
 
-/* tile `group` of a unit from the first on */
-static struct item item_of(const struct dot_code *d, int unit, int64_t group, bool is_last)
+/* tile `group` of a unit from the first on; is_end: of the last pass of a column */
+static struct item item_of(const struct dot_code *d, int unit, int64_t group, bool is_end)
 {
     const struct dot_step *s = d->s;
     int64_t per = TILE / tile_rows(d), tile = s->by_rows ? 0 : d->unit_first[unit];
-    int64_t first = (s->by_rows ? unit * s->rhs_unit_step : 0) + tile * s->rhs.side_step
-                    * (s->is_rhs_transposed ? per : 1);
+    int64_t across = s->is_rhs_transposed ? per : 1, down = s->is_rhs_transposed ? 1 : per;
+    int64_t first = (s->by_rows ? unit * s->rhs_unit_step : 0) + tile * s->rhs.side_step * across
+                    + unit / d->split_units * d->halves * s->rhs.depth_step * down;
+    bool is_last = is_end && unit / d->split_units == d->splits - 1;
 
     bool has_upper = d->halves > 1 && !(is_last && d->last_is_half);
     int64_t left = last_rows(d) - group * tile_rows(d);
