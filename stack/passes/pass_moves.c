@@ -17,7 +17,7 @@
 
 #define CHAIN_MAX 12
 #define STREAMING_TILE_CYCLES 10        /* of 4 KiB in or out: some times the memory's; and where what */
-#define JOINED_TILE_CYCLES 40           /* is moved is joined before, which may go into the first move */
+#define MADE_TILE_CYCLES 40             /* is moved is made right before, in the first move then */
 #define STREAMING_CYCLES 3000
 
 struct moves {
@@ -111,18 +111,25 @@ static int make_steps(struct rewrite *w, int operand, const char *source,
     return operand;
 }
 
-/* what the chain moves is put together of parts, for nobody else */
-static bool is_joined(const struct moves *m, int node)
+/*
+ * What the chain moves is put together of parts, for nobody else; or, as XLA does it, rounded from a
+ * product, which is stored as it was summed (docs/accuracy.md, What peak memory tells).
+ */
+static bool is_made_in_move(const struct moves *m, int node)
 {
     const struct graph_node *n = &m->g->node[node];
 
-    return (n->op == HLO_CONCATENATE || n->op == HLO_PAD) && m->user_count[node] == 1;
+    if (m->user_count[node] != 1)
+        return false;
+    return n->op == HLO_CONCATENATE || n->op == HLO_PAD
+           || (n->op == HLO_CONVERT && m->context->codegen == CODEGEN_XLA
+               && m->g->node[n->operand[0]].op == HLO_DOT);
 }
 
 /* of an array in and one out, at some part of the memory's rate: nothing is sought for these */
-static int64_t streaming_cycles(const struct graph *body, bool is_joined_before)
+static int64_t streaming_cycles(const struct graph *body, bool is_made_in_it)
 {
-    return STREAMING_CYCLES + (is_joined_before ? JOINED_TILE_CYCLES : STREAMING_TILE_CYCLES) *
+    return STREAMING_CYCLES + (is_made_in_it ? MADE_TILE_CYCLES : STREAMING_TILE_CYCLES) *
            (tiles_of(&body->node[body->parameter[0]].shape) +
             tiles_of(&body->node[body->output[0].node].shape));
 }
@@ -133,7 +140,7 @@ static int64_t find_steps(const struct moves *m, const int *list, int count, str
 {
     struct graph *whole = body_of(m->g, list, count, a);
     int operand = m->g->node[list[count - 1]].operand[0];
-    int64_t enough = streaming_cycles(whole, is_joined(m, operand));
+    int64_t enough = streaming_cycles(whole, is_made_in_move(m, operand));
     int64_t apart = apart_cycles(m, list, count, a);
 
     *steps = (struct move_steps){.cycles = INT64_MAX};

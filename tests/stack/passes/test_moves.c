@@ -149,12 +149,42 @@ TEST(drawn_chains_stay_what_they_compute)
     }
 }
 
+/* columns of a product of two dimensions, rounded, side by side: where the pass makes its move */
+static int moves_of_rounded_product(enum codegen codegen)
+{
+    struct pass_context c = context();
+    struct graph_dot dot = {.batch_count = 1, .lhs_contract = {2}, .rhs_contract = {1},
+                            .contract_count = 1};
+    int x = graph_parameter(&graph, shape_make(DTYPE_BF16, 3, (int64_t[]){2, 4096, 384}), "x");
+    int w = graph_parameter(&graph, shape_make(DTYPE_BF16, 3, (int64_t[]){2, 384, 1536}), "w");
+    struct err e;
+    int y;
+
+    c.codegen = codegen;
+    y = graph_dot_general(&graph, x, w, &dot, DTYPE_F32, PRECISION_DEFAULT);
+    y = graph_transpose(&graph, graph_convert(&graph, y, DTYPE_BF16), DIMS(1, 0, 2));
+    y = graph_reshape(&graph, y, shape_make(DTYPE_BF16, 2, (int64_t[]){4096, 3072}));
+    graph_output(&graph, y, "y", -1);
+    assert_int_equal(pass_moves(&graph, &c, &e), 0);
+    return count_of(&graph, HLO_FUSION);
+}
+
+/* XLA stores the product in f32 and rounds it in the move: no move of the rounded array is made */
+TEST(rounding_stays_in_its_move)
+{
+    assert_int_equal(moves_of_rounded_product(CODEGEN_XLA), 0);
+    pass_rig_teardown(NULL);
+    pass_rig_setup(NULL);
+    assert_int_equal(moves_of_rounded_product(CODEGEN_BEST), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN(patches_of_pictures_stream),
         RUN(pictures_of_patches_stream),
         RUN(drawn_chains_stay_what_they_compute),
+        RUN(rounding_stays_in_its_move),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
