@@ -309,31 +309,61 @@ static bool update_sizes(const struct hlo_type *t, const struct hlo_type *update
     return count == g->offset_dims.count;
 }
 
+/* operands of a scatter of rows: as many arrays as updates, the places between them */
+static int *row_operands(struct expand_site *s, const struct places *p, const int64_t *sizes,
+                         int arrays)
+{
+    const struct hlo_type *update = expand_operand_type(s, arrays + 1);
+    int *operand = arena_array(arena_of(s), (size_t)s->from->operand_count, sizeof(*operand));
+    int64_t dim[RANKS_READ_MAX], order[RANKS_READ_MAX];
+
+    window_order(p, update, dim, order);
+    operand[arrays] = flat_places(s, p, s->operand[arrays], sizes, false);
+    for (int k = 0; k < arrays; k++) {
+        int x = ranks_transpose(s, s->operand[arrays + 1 + k], update->rank, update->dim, order);
+
+        operand[k] = as_rows(s, p, s->operand[k]);
+        operand[arrays + 1 + k] = ranks_see(s, x, 2, (int64_t[]){p->count, p->rest});
+    }
+    return operand;
+}
+
+/* rows as the array that they were made of */
+static int from_rows(struct expand_site *s, const struct places *p, int x)
+{
+    int64_t dim[RANKS_READ_MAX], back[RANKS_READ_MAX];
+
+    for (int k = 0; k < p->of->rank; k++)
+        dim[k] = p->of->dim[p->order[k]];
+    inverse(p->of->rank, p->order, back);
+    return ranks_keep(s, ranks_transpose(s, x, p->of->rank, dim, back), p->of);
+}
+
 int ranks_scatter(struct expand_site *s)
 {
-    const struct hlo_type *t = expand_operand_type(s, 0), *update = expand_operand_type(s, 2);
+    int arrays = s->from->operand_count / 2, made, *result;
+    const struct hlo_type *t = expand_operand_type(s, 0);
     struct hlo_instruction i = *s->from;
-    int64_t sizes[RANKS_READ_MAX], dim[RANKS_READ_MAX], order[RANKS_READ_MAX], seen[2];
+    struct hlo_type *part = arena_array(arena_of(s), (size_t)arrays, sizeof(*part));
+    int64_t sizes[RANKS_READ_MAX];
     struct places p;
-    int operand[3];
 
-    if (i.operand_count != 3 || !update_sizes(t, update, hlo_detail(&i)->gather, sizes) ||
-        !find_places(&p, t, expand_operand_type(s, 1), hlo_detail(&i)->gather, sizes))
+    if (!update_sizes(t, expand_operand_type(s, arrays + 1), hlo_detail(&i)->gather, sizes) ||
+        !find_places(&p, t, expand_operand_type(s, arrays), hlo_detail(&i)->gather, sizes))
         return expand_refuse(s, "writes parts of dimensions, of an array of more than %d",
                              RANKS_MAX);
-    window_order(&p, update, dim, order);
-    operand[0] = as_rows(s, &p, s->operand[0]);
-    operand[1] = flat_places(s, &p, s->operand[1], sizes, false);
-    operand[2] = ranks_see(s, ranks_transpose(s, s->operand[2], update->rank, update->dim, order),
-                           2, (int64_t[]){p.count, p.rest});
-    seen[0] = p.found;
-    seen[1] = p.rest;
-    i.type = HLO_TYPE(hlo_array_type(arena_of(s), t->element, 2, seen));
+    for (int k = 0; k < arrays; k++)
+        part[k] = hlo_array_type(arena_of(s), expand_operand_type(s, k)->element, 2,
+                                 (int64_t[]){p.found, p.rest});
+    i.type = HLO_TYPE(hlo_type_is_tuple(i.type) ? hlo_tuple_type(arena_of(s), arrays, part)
+                                                : part[0]);
     i.detail = HLO_COPIED_DETAIL(&i);
     i.detail->gather = rows_gather(s, hlo_detail(&i)->gather);
-    for (int k = 0; k < t->rank; k++)
-        dim[k] = t->dim[p.order[k]];
-    inverse(t->rank, p.order, order);
-    return ranks_keep(s, ranks_transpose(s, hlo_copy_instruction(s->b, &i, operand), t->rank, dim,
-                                         order), t);
+    made = hlo_copy_instruction(s->b, &i, row_operands(s, &p, sizes, arrays));
+    if (!hlo_type_is_tuple(i.type))
+        return from_rows(s, &p, made);
+    result = arena_array(arena_of(s), (size_t)arrays, sizeof(*result));
+    for (int k = 0; k < arrays; k++)
+        result[k] = from_rows(s, &p, hlo_tuple_element(s->b, made, k));
+    return hlo_tuple(s->b, arrays, result);
 }

@@ -51,7 +51,10 @@ static void start(struct drawn *d, uint64_t seed)
     put(d, "HloModule m\ns { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
            " ROOT c = f32[] add(a, b) }\n"
            "less { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
-           " ROOT c = pred[] compare(a, b), direction=LT }\nENTRY e {\n");
+           " ROOT c = pred[] compare(a, b), direction=LT }\n"
+           "both { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] parameter(2)\n"
+           " d = f32[] parameter(3)\n e = f32[] add(a, c)\n f = f32[] maximum(b, d)\n"
+           " ROOT g = (f32[], f32[]) tuple(e, f) }\nENTRY e {\n");
 }
 
 static void list(struct drawn *d, int count, const int64_t *item, const char *open,
@@ -357,20 +360,26 @@ static void gather(struct drawn *d)
     list(d, d->rank, size, ", slice_sizes={", "}\n}\n");
 }
 
+/* two arrays at once */
 static void scatter(struct drawn *d)
 {
     int64_t found[RANK_MAX], window[RANK_MAX], dim[RANK_MAX];
     int count, rank = rows_of(d, found, &count, window, dim);
 
-    parameter(d, "x", 0, d->rank, d->dim);
-    put(d, " i = s32[5,%d] parameter(1)\n", count);
-    parameter(d, "u", 2, rank, dim);
-    put(d, " ROOT r = ");
+    put(d, " i = s32[5,%d] parameter(0)\n", count);
+    for (int k = 0; k < 2; k++) {
+        parameter(d, k ? "y" : "x", 1 + k, d->rank, d->dim);
+        parameter(d, k ? "v" : "u", 3 + k, rank, dim);
+    }
+    put(d, " ROOT r = (");
     shape(d, d->rank, d->dim);
-    list(d, rank - 1, window, " scatter(x, i, u), update_window_dims={", "}");
+    put(d, ", ");
+    shape(d, d->rank, d->dim);
+    put(d, ") scatter(x, y, i, u, v)");
+    list(d, rank - 1, window, ", update_window_dims={", "}");
     list(d, count, found, ", inserted_window_dims={", "}");
     list(d, count, found, ", scatter_dims_to_operand_dims={",
-         "}, index_vector_dim=1, to_apply=s\n}\n");
+         "}, index_vector_dim=1, to_apply=both\n}\n");
 }
 
 static void draw_programs(void (*write)(struct drawn *d))
