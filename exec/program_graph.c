@@ -2,6 +2,7 @@
 #include "exec/program_graph.h"
 
 #include "import/read/read.h"
+#include "import/structure/structure_message.h"
 
 /* whatever algorithm a product names */
 static void raise_precision(struct hlo_module *m)
@@ -30,7 +31,7 @@ static int take(struct program_graph *p, struct hlo_module *module, const char *
         return -1;
     if (p->module->entry < 0)
         return *e->msg ? -1 : err_at(e, name, 0, 0, "it has no entry computation");
-    if (hlo_verify(p->module, e))
+    if (hlo_verify(p->module, e) || structure_messages(p->module, e))
         return -1;
     if (is_highest)
         raise_precision(p->module);

@@ -4,12 +4,22 @@
 #include "base/table.h"
 #include "base/units.h"
 #include "import/lower/lower.h"
+#include "import/program/build.h"
 #include "import/shard/shard.h"
+#include "import/structure/structure_message.h"
 
 #include <stdio.h>
 
+static int keep(struct hlo_rewrite *r, struct hlo_builder *b, const struct hlo_instruction *from,
+                const int *operand)
+{
+    (void)r, (void)b, (void)from, (void)operand;
+    return -1;
+}
+
 /* a program of several devices as one of them has it: that is what runs */
-static int find(const struct hlo_module *m, struct arena *a, struct lower_refusals *r, struct err *e)
+static int find_cut(const struct hlo_module *m, struct arena *a, struct lower_refusals *r,
+                    struct err *e)
 {
     const struct shard_options options = {0};
     struct lower_settings settings = {
@@ -25,6 +35,22 @@ static int find(const struct hlo_module *m, struct arena *a, struct lower_refusa
     settings.device_count = (int)(m->replica_count * boundary.partitions);
     status = lower_unsupported(&cut, &settings, a, r, e);
     hlo_module_fini(&cut);
+    return status;
+}
+
+/* the module stays as it was read, for it is shown so */
+static int find(const struct hlo_module *m, struct arena *a, struct lower_refusals *r, struct err *e)
+{
+    struct hlo_rewrite copy = {.visit = keep};
+    struct hlo_module own;
+    int status;
+
+    if (!structure_has_messages(m))
+        return find_cut(m, a, r, e);
+    if (hlo_rewrite_module(m, &own, a, &copy, e))
+        return -1;
+    status = structure_messages(&own, e) ? -1 : find_cut(&own, a, r, e);
+    hlo_module_fini(&own);
     return status;
 }
 

@@ -226,8 +226,9 @@ static const char *advice(enum hlo_opcode op)
     case OPCODE_SEND_DONE:
     case OPCODE_RECV:
     case OPCODE_RECV_DONE:
-        return ": devices send to each other by collective-permute (lax.ppermute); to and from the "
-               "host with is_host_transfer=true";
+        return ": devices send to each other by collective-permute (lax.ppermute), or by a send and "
+               "a recv of one channel in one computation, with source_target_pairs; to and from "
+               "the host with is_host_transfer=true";
     default:
         return "";
     }
