@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
     {"limit", 0, "N", "the first N such modules (default: all)", 1, CLI_WHOLE, AT(limit), .lo = 1,
      .hi = INT32_MAX},
     {"every", 0, "N", "of these each Nth", 1, CLI_WHOLE, AT(every), .lo = 1, .hi = INT32_MAX},
-    {"record", 0, "FILE.csv", "write what became of each module there", 2, CLI_TEXT, AT(record)},
+    {"record", 0, "FILE.csv", "write what became of each module there, as it goes", 2, CLI_TEXT, AT(record)},
     {"against", 0, "FILE.csv", "such a file from before: status 1 where a module is farther from "
      "what was measured than it says, or refused now", 2, CLI_TEXT, AT(against)},
     {0}};
@@ -344,12 +344,11 @@ static int check(struct check *c, struct err *e)
         read_table(c, arena_printf(c->a, "%s/../group_sizes.csv", folder), &c->sizes, &none) == 0;
     if (add_rows(c, e))
         return -1;
-    for (int i = 0; i < c->count; i++)
-        if (try_one(c, &c->row[i], e))
+    for (int i = 0; i < c->count; i++)      /* a run of hours that is ended has said what it found */
+        if (try_one(c, &c->row[i], e) ||
+            (c->args->record && pallas_record_write(c->args->record, c->row, i + 1, e)))
             return -1;
     print_sums(c);
-    if (c->args->record && pallas_record_write(c->args->record, c->row, c->count, e))
-        return -1;
     return c->args->against ? compare(c, e) : 0;
 }
 

@@ -19,6 +19,10 @@ expect 0 'v5e   all' check pallas "$dir" --measured "$work/times.csv" --record "
 [ "$(wc -l <"$work/r.csv")" -eq 3 ] || fail "$(cat "$work/r.csv")"
 expect 0 'v5e   all' check pallas "$dir" --measured "$work/times.csv" --against "$work/r.csv"
 
+# the record is written module by module: one that cannot be is told behind the first
+expect 1 'none/r.csv' check pallas "$dir" --measured "$work/times.csv" --record "$work/none/r.csv"
+grep -q '^add.mlirbc' "$work/log" && fail "the record is written at the end: $(cat "$work/log")"
+
 # what stands in the record was nearer than today's
 sed 's/^\(matmul[^,]*,[^,]*,[^,]*,\)\([0-9.]*\),[0-9.]*,/\1\2,\2,/' "$work/r.csv" >"$work/near.csv"
 expect 1 'farther from what was measured' check pallas "$dir" --measured "$work/times.csv" \
