@@ -5,7 +5,7 @@
 #include "stack/backend/modulo.h"
 
 #define OPS_MAX 1200                    /* longer bodies gain little and take long to place */
-#define BUNDLES_MAX 4096
+#define BUNDLES_MAX 8192
 #define II_TRIES 24                     /* close to each other, */
 #define II_TRIES_COARSE 14              /* then farther apart, until one has registers */
 #define FEW_ROUNDS 16
