@@ -46,7 +46,8 @@ static bool try_ii(struct search *f, int ii, struct modulo_schedule *s,
 {
     return try_order(f, ii, MODULO_BY_PATH, s, out) ||
            try_order(f, ii, MODULO_BY_SOURCE, s, out) ||
-           try_order(f, ii, MODULO_LATE, s, out);
+           try_order(f, ii, MODULO_LATE, s, out) ||
+           try_order(f, ii, MODULO_IN_ORDER, s, out);
 }
 
 /*

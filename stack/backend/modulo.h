@@ -86,9 +86,10 @@ void modulo_body_fini(struct modulo_body *l);
  * modulo_place.c: false when it finds none with this II. Operations with the
  * longest path behind them first; or in the order of the source, in which fewer
  * values live at once; or by path, and whole chains move late that were placed
- * early because nothing held them back, though what they meet comes late.
+ * early because nothing held them back, though what they meet comes late; or in
+ * source order, each near those before it, so that no more values live than there.
  */
-enum modulo_order { MODULO_BY_PATH, MODULO_BY_SOURCE, MODULO_LATE };
+enum modulo_order { MODULO_BY_PATH, MODULO_BY_SOURCE, MODULO_LATE, MODULO_IN_ORDER };
 bool modulo_place(const struct modulo_body *l, int ii, enum modulo_order order,
                   struct modulo_schedule *s, struct arena *a);
 /* no II below this one, the larger of ResMII and RecMII (by recurrences) */

@@ -16,6 +16,7 @@
 #define TRIES_PER_OP 8                  /* placings, before the II is given up */
 #define FAR (1 << 28)
 #define HEIGHT_PASSES 40
+#define RUN_AHEAD 16                    /* bundles before those that come first in the source */
 #define USERS_PER_OP 4                  /* registers that an operation reads at most */
 #define MASK_WEIGHT 4                   /* of masks there are a quarter as many as of vectors */
 
@@ -25,6 +26,7 @@ struct placing {
     int *time, *last_time;              /* now; when placed before */
     int *height, *op_of_rank, *rank;
     int first_rank;                     /* no operation of a lower rank waits */
+    int front;                          /* latest time so far, MODULO_IN_ORDER */
     struct isa_slots slots;
     int (*used)[SLOT_COUNT];            /* by row of the II */
     int *all_used;
@@ -225,6 +227,7 @@ static void put(struct placing *p, int i, int time)
     if (f && f->push[p->l->result_of[i]] == i)
         take_out(p, f->pop[p->l->result_of[i]]);
     p->time[i] = p->last_time[i] = time;
+    p->front = time > p->front ? time : p->front;
     book(p, i, 1);
 }
 
@@ -272,6 +275,8 @@ static void place_op(struct placing *p, int i)
     int earliest = 0, latest = FAR, pop_earliest, time;
 
     find_bounds(p, i, &earliest, &latest);
+    if (p->order == MODULO_IN_ORDER && p->last_time[i] == NEVER && p->front - RUN_AHEAD > earliest)
+        earliest = p->front - RUN_AHEAD;
     pop_earliest = earliest;
     find_pop_bounds(p, i, &pop_earliest, &latest);
     for (time = pop_earliest; time < pop_earliest + p->ii && time <= latest; time++)
@@ -297,7 +302,7 @@ static void rank_ops(struct placing *p, enum modulo_order order, struct arena *a
     int64_t *key = arena_array(a, (size_t)p->count, sizeof(*key));
 
     for (int i = 0; i < p->count; i++)
-        key[i] = (order != MODULO_BY_SOURCE ? (int64_t)(FAR - p->height[i]) << 32 : 0) | i;
+        key[i] = (order == MODULO_BY_PATH || order == MODULO_LATE ? (int64_t)(FAR - p->height[i]) << 32 : 0) | i;
     qsort(key, (size_t)p->count, sizeof(*key), compare_keys);
     for (int k = 0; k < p->count; k++) {
         p->op_of_rank[k] = (int)(key[k] & INT32_MAX);

@@ -38,9 +38,9 @@ FAILED = ("recurrence linear_attention int16_sums int16_wrap uint4 int4_product 
           "gather_rows heads_of heads_of_int8 head_products sums_of_products smem_blocks smem_rows "
           "smem_results clamp_nan wide_softmax odd_columns blocks_backwards labels_of sized_parts taken_lanes "
           "turned_dimensions fp8_blocks selective_scan delta_rule decays_unrolled columns_counted "
-          "routed best_lanes best_eight attention_bias").split()
+          "routed best_lanes best_eight attention_bias wide_norm wide_norm_gradient").split()
 LARGE = ("wide_softmax", "odd_columns", "routed", "best_lanes", "best_eight",
-         "attention_bias")              # whose arguments are not kept
+         "attention_bias", "wide_norm", "wide_norm_gradient")           # whose arguments are not kept
 KEPT = [case for file in (models, routing, parts, steps, libraries, searches, sequences)
         for case in file.CASES if case[0] in FAILED]
 # of other dimensions than matrices have, of few rows, of scalars

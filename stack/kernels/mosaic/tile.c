@@ -285,16 +285,47 @@ static bool is_written(const struct lower *l, int region)
     return false;
 }
 
-void tile_forget_loads(struct tiler *t)
+enum {
+    WIDE_ROW = 16,                      /* tiles of a row that are too many to wait in registers, */
+    CHEAP_WORK = 3, DEAR_WORK = 100,    /* where they are made again of loads by so many operations */
+};
+
+/* operations that make a tile of v again; loads and what stands in all lanes are there */
+static int work_again(const struct lower *l, const struct mosaic_value *v)
 {
+    int work = 1;
+
+    if (region_loaded(l, v) >= 0)
+        return is_written(l, region_loaded(l, v)) ? DEAR_WORK : 0;
+    switch (v->op ? v->op->code : MOSAIC_UNKNOWN) {
+    case MOSAIC_CONSTANT: case MOSAIC_BROADCAST: return 0;
+    case MOSAIC_EXTF: case MOSAIC_TPU_EXTF: case MOSAIC_EXTSI: case MOSAIC_EXTUI:
+    case MOSAIC_ADDF: case MOSAIC_SUBF: case MOSAIC_MULF:
+        for (int i = 0; i < v->op->operand_count && work < DEAR_WORK; i++)
+            work += work_again(l, v->op->operand[i]);
+        return work;
+    default: return DEAR_WORK;
+    }
+}
+
+static bool is_forgotten(const struct lower *l, const struct mosaic_value *v, bool is_wide)
+{
+    int region = v ? region_loaded(l, v) : -1;
+
+    if (region >= 0)
+        return !is_written(l, region);
+    return v && is_wide && v->op && v->op->code != MOSAIC_CONSTANT &&
+           v->op->code != MOSAIC_BROADCAST && work_again(l, v) <= CHEAP_WORK;
+}
+
+void tile_forget_loads(struct tiler *t, int64_t tiles)
+{
+    bool is_wide = tiles * t->parts >= WIDE_ROW;
     size_t kept = 0;
 
-    for (size_t i = 0; i < t->memo_count; i++) {
-        int region = t->memo[i].value ? region_loaded(t->l, t->memo[i].value) : -1;
-
-        if (region < 0 || is_written(t->l, region))
+    for (size_t i = 0; i < t->memo_count; i++)
+        if (!is_forgotten(t->l, t->memo[i].value, is_wide))
             t->memo[kept++] = t->memo[i];
-    }
     t->memo_count = kept;
     kept = 0;
     for (size_t i = 0; i < t->loaded_count; i++)

@@ -122,9 +122,10 @@ int64_t tile_down(const struct lower *l, const struct mosaic_value *v); /* of on
 
 /*
  * Tiles that are mere loads of memory that the loop does not write are read again by who asks next:
- * behind a sum along lanes, which takes long, they would keep registers for as long.
+ * behind a sum along lanes, which takes long, they would keep registers for as long. Of a row of many
+ * tiles so is what little work makes of loads: a bf16 as f32, its difference from the row's mean.
  */
-void tile_forget_loads(struct tiler *t);
+void tile_forget_loads(struct tiler *t, int64_t tiles);
 opnd tile_load(struct tiler *t, const struct place *p, const struct tile_at *at);
 /* a tile as it lies in memory, of all its rows */
 int tile_load_packed(struct tiler *t, const struct place *p, const struct tile_at *at);

@@ -264,29 +264,31 @@ bool tile_across_lanes(struct tiler *t, const struct mosaic_op *op, opnd v, opnd
     return true;
 }
 
-#define TOGETHER_MAX 64                 /* values of a sum that wait for each other at most */
+#define LEVELS_MAX 40
 
-/* values pair by pair: short chains */
-static opnd tree(struct tiler *t, const char *kind, enum mosaic_element e, opnd *value, int64_t n)
+/*
+ * Values combined pair by pair, as soon as there are two of as many: chains as short as a tree's, and
+ * as few registers as it has levels.
+ */
+struct pairs { opnd value[LEVELS_MAX]; int count; int64_t taken; };
+
+static void pairs_add(struct tiler *t, const char *kind, enum mosaic_element e, struct pairs *p,
+                      opnd next)
 {
-    for (; n > 1; n = (n + 1) / 2)
-        for (int64_t i = 0; i < n / 2; i++) {
-            value[i] = tile_combine(t, kind, e, value[2 * i], value[2 * i + 1]);
-            if (i == n / 2 - 1 && n % 2)
-                value[i + 1] = value[n - 1];
-        }
-    return value[0];
+    p->value[p->count++] = next;
+    for (int64_t n = ++p->taken; n % 2 == 0; n /= 2) {
+        p->count--;
+        p->value[p->count - 1] = tile_combine(t, kind, e, p->value[p->count - 1],
+                                              p->value[p->count]);
+    }
 }
 
-/* one more of them: where too many would wait, those that do become one first */
-static void gather(struct tiler *t, const char *kind, enum mosaic_element e, opnd *value, int64_t *n,
-                   opnd next)
+static opnd pairs_all(struct tiler *t, const char *kind, enum mosaic_element e, struct pairs *p)
 {
-    if (*n == TOGETHER_MAX) {
-        value[0] = tree(t, kind, e, value, *n);
-        *n = 1;
-    }
-    value[(*n)++] = next;
+    for (; p->count > 1; p->count--)
+        p->value[p->count - 2] = tile_combine(t, kind, e, p->value[p->count - 2],
+                                              p->value[p->count - 1]);
+    return p->value[0];
 }
 
 int tile_outer_reduced(const struct mosaic_op *op)
@@ -303,8 +305,9 @@ static bool reduce_outer(struct tiler *t, const struct mosaic_op *op, const char
 {
     const struct mosaic_value *from = op->operand[0], *to = op->result[0];
     int dim = tile_outer_reduced(op);
-    int64_t down = tile_down(t->l, to), outer = at->row / down, inside = 1, first, n = 0;
-    opnd value[TOGETHER_MAX], next;
+    int64_t down = tile_down(t->l, to), outer = at->row / down, inside = 1, first;
+    struct pairs sum = {.count = 0};
+    opnd next;
 
     for (int d = dim + 1; d < from->type.rank - 2; d++)
         inside *= from->type.dim[d];
@@ -317,9 +320,9 @@ static bool reduce_outer(struct tiler *t, const struct mosaic_op *op, const char
         there.row = (first + i * inside) * down + at->row % down;
         if (!tile_pull(t, from, &there, &next))
             return false;
-        gather(t, kind, from->type.element, value, &n, next);
+        pairs_add(t, kind, from->type.element, &sum, next);
     }
-    *out = tree(t, kind, from->type.element, value, n);
+    *out = pairs_all(t, kind, from->type.element, &sum);
     return true;
 }
 
@@ -331,8 +334,8 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
     enum mosaic_element e = from->type.element;
     int64_t across = tile_lanes_across(t->l, from);
     int64_t rest = tile_lane_count(t->l, from) % TILE_LANES;
-    opnd value[TOGETHER_MAX], neutral, acc, next;
-    int64_t n = 0;
+    struct pairs sum = {.count = 0};
+    opnd neutral, acc, next;
 
     if (!tile_neutral(kind, e, &neutral))
         return tile_fail(t, op, "of kind \"%s\"", kind);
@@ -340,9 +343,8 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
         if (!reduce_outer(t, op, kind, at, out))
             return false;
     } else if (tile_lane_count(t->l, from) == 1) {
-        if (!tile_pull(t, from, at, &value[0]))
+        if (!tile_pull(t, from, at, out))
             return false;
-        *out = value[0];
     } else {
         for (int64_t i = 0; i < across; i++) {
             struct tile_at there = {.row = at->row, .lane = i, .all_rows = at->all_rows};
@@ -351,11 +353,11 @@ bool tile_multi_reduction(struct tiler *t, const struct mosaic_op *op, const str
                 return false;
             if (rest && i == across - 1)
                 next = choose(t->c, tile_lane_mask(t, rest), next, neutral);
-            gather(t, kind, e, value, &n, next);
+            pairs_add(t, kind, e, &sum, next);
         }
-        if (!tile_across_lanes(t, op, tree(t, kind, e, value, n), out))
+        if (!tile_across_lanes(t, op, pairs_all(t, kind, e, &sum), out))
             return false;
-        tile_forget_loads(t);
+        tile_forget_loads(t, across);
     }
     if (is_neutral(op->operand[1], neutral))
         return true;

@@ -213,6 +213,32 @@ def best_eight(x):
                 out_specs=[rows(64, 128)] * 2)(x)
 
 
+def wide_norm(x, g):
+    """A root mean square of rows of 4,096, which registers do not hold until it is known."""
+    def kernel(x_ref, g_ref, o_ref):
+        x = x_ref[...].astype(F32)
+        scale = lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+        o_ref[...] = (x * scale * g_ref[...]).astype(BF16)
+    return call(kernel, like(x.shape, BF16), grid=(2,), in_specs=[rows(128, 4096), all_rows(1, 4096)],
+                out_specs=rows(128, 4096))(x, g)
+
+
+def wide_norm_gradient(x, g, dy):
+    """Its gradients, with rows of both that are read again behind two sums."""
+    def kernel(x_ref, g_ref, dy_ref, dx_ref, dg_ref):
+        @pl.when(pl.program_id(0) == 0)
+        def _():
+            dg_ref[...] = jnp.zeros_like(dg_ref)
+        x, dy = x_ref[...].astype(F32), dy_ref[...].astype(F32)
+        scale = lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+        unit, d = x * scale, dy * g_ref[...]
+        dg_ref[...] += (dy * unit).sum(0, keepdims=True)
+        dx_ref[...] = (scale * (d - unit * (d * unit).mean(-1, keepdims=True))).astype(BF16)
+    return call(kernel, (like(x.shape, BF16), like(g.shape)), grid=(2,),
+                in_specs=[rows(64, 2048), all_rows(1, 2048), rows(64, 2048)],
+                out_specs=[rows(64, 2048), all_rows(1, 2048)], compiler_params=IN_ORDER)(x, g, dy)
+
+
 def taps_and_gate(x, w, b):
     """Mamba's convolution along time: four taps, the last rows of a block kept for the next."""
     def kernel(x_ref, w_ref, b_ref, o_ref, last_ref):
@@ -261,6 +287,9 @@ CASES = [
       like((32, 2, 16, 1))]),
     ("latent_attention", latent_attention, [like((4, 128, 576), BF16), like((512, 576), BF16)]),
     ("best_eight", best_eight, [like((128, 256))], 0.0),
+    ("wide_norm", wide_norm, [like((256, 4096), BF16), like((1, 4096))], 1e-2),
+    ("wide_norm_gradient", wide_norm_gradient,
+     [like((128, 2048), BF16), like((1, 2048)), like((128, 2048), BF16)], 2e-2),
     ("taps_and_gate", taps_and_gate, [like((512, 256), BF16), like((4, 256)), like((1, 256))]),
     ("ragged_pipeline", ragged_pipeline, [like((5,), I32), like((64, 128))], 1e-6),
 ]
