@@ -6,6 +6,7 @@
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/move/move_map.h"
+#include "stack/passes/move_blocks.h"
 
 #define PARTS_MAX 16
 #define PART_ROWS 8                     /* a part begins with a tile of rows */
@@ -109,13 +110,56 @@ static int64_t parts_cycles(struct move_flat *f, const struct pass_context *c)
     return INT64_MAX;
 }
 
+static int64_t first_cycles(struct move_flat *f, const struct pass_context *c);
+
+static struct shape some_rows(const struct shape *from, int64_t rows)
+{
+    struct shape s = *from;
+
+    s.dim[0] = rows;
+    return s;
+}
+
+/* of so many rows as a vector; *part_rows: in parts of how many */
+static int64_t some_cycles(const struct move_flat *f, int64_t rows, const struct pass_context *c,
+                           int64_t *part_rows)
+{
+    struct move_flat some = {.from = some_rows(&f->from, rows), .flat = part_shape(&f->from, rows)};
+    int64_t cycles = rows > 0 ? first_cycles(&some, c) : 0;
+
+    *part_rows = some.part_rows;
+    if (cycles == INT64_MAX) {          /* few rows, element by element */
+        *part_rows = rows;
+        cycles = cycles_of(&some.from, rows, &some.flat, c, false);
+    }
+    return cycles;
+}
+
+/* likewise of blocks of rows, in a loop, and of the rows behind them */
+static int64_t blocks_cycles(struct move_flat *f, const struct pass_context *c)
+{
+    int64_t rows = f->flat.rank == 1 ? move_block_rows(&f->from) : 0, block, rest;
+
+    if (rows == 0 || f->from.dim[0] < 2 * rows)
+        return INT64_MAX;
+    block = some_cycles(f, rows, c, &f->part_rows);
+    rest = some_cycles(f, f->from.dim[0] % rows, c, &f->rest_part_rows);
+    if (block == INT64_MAX || rest == INT64_MAX)
+        return INT64_MAX;
+    f->blocks = f->from.dim[0] / rows;
+    return f->blocks * block + rest;
+}
+
 static int64_t first_cycles(struct move_flat *f, const struct pass_context *c)
 {
     int64_t cycles;
 
     f->part_rows = f->from.dim[0];
+    f->blocks = 0;
     cycles = cycles_of(&f->from, f->part_rows, &f->flat, c, true);
-    return cycles < INT64_MAX ? cycles : parts_cycles(f, c);
+    if (cycles == INT64_MAX)
+        cycles = parts_cycles(f, c);
+    return cycles == INT64_MAX ? blocks_cycles(f, c) : cycles;
 }
 
 /* ----- the array between */
@@ -181,17 +225,43 @@ static int add_body(struct graph *g, int operand, int64_t first, int64_t rows,
                         reshape_body(&g->node[operand].shape, first, rows, to, g->arena));
 }
 
-int move_flat_make(struct graph *g, int operand, const struct move_flat *f)
+/* rows from `first` on as a vector, behind `made` if that is a node: `part_rows` of them at a time */
+static int join_parts(struct graph *g, int operand, int64_t first, int64_t part_rows, int made)
 {
-    int64_t rows = f->from.dim[0];
-    int part[PARTS_MAX], count = 0, flat;
+    struct shape from = g->node[operand].shape;
+    int part[PARTS_MAX + 2], count = 0;
 
-    for (int64_t first = 0; first < rows && f->part_rows < rows; first += f->part_rows) {
-        int64_t size = smaller(f->part_rows, rows - first);
-        struct shape s = part_shape(&f->from, size);
+    if (made != NODE_NONE)
+        part[count++] = made;
+    for (; first < from.dim[0]; first += part_rows) {
+        int64_t size = smaller(part_rows, from.dim[0] - first);
+        struct shape s = part_shape(&from, size);
 
         part[count++] = add_body(g, operand, first, size, &s);
     }
-    flat = count ? graph_concatenate(g, part, count, 0) : add_body(g, operand, 0, rows, &f->flat);
+    return count > 1 ? graph_concatenate(g, part, count, 0) : part[0];
+}
+
+static int join_block(struct graph *body, int rows, const void *user)
+{
+    const struct move_flat *f = user;
+
+    return join_parts(body, rows, 0, f->part_rows, NODE_NONE);
+}
+
+static int join_blocks(struct graph *g, int operand, const struct move_flat *f)
+{
+    int made = move_blocks_make(g, operand, f->blocks, join_block, f);
+
+    return join_parts(g, operand, f->blocks * move_block_rows(&f->from), f->rest_part_rows, made);
+}
+
+int move_flat_make(struct graph *g, int operand, const struct move_flat *f)
+{
+    int64_t rows = f->from.dim[0];
+    int flat = f->blocks > 0         ? join_blocks(g, operand, f)
+               : f->part_rows < rows ? join_parts(g, operand, 0, f->part_rows, NODE_NONE)
+                                     : add_body(g, operand, 0, rows, &f->flat);
+
     return shape_equal(&f->flat, &f->to) ? flat : add_body(g, flat, 0, f->flat.dim[0], &f->to);
 }

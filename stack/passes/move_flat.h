@@ -3,7 +3,8 @@
  * no factors, [128, 129] to [129, 128]: no index dimension is whole on both sides. Through an array in
  * which these dimensions lie flat they are two moves, each of which only joins or splits dimensions.
  * Others join many rows whose ends lie everywhere in tiles, [1001, 129] to [129129]: each row has code
- * of its own, too much of it. Parts of the rows are joined, and then the parts.
+ * of its own, too much of it. Parts of the rows are joined, and then the parts; of more rows than a
+ * few parts have, blocks in a loop (move_blocks.h).
  */
 #ifndef STACK_MOVE_FLAT_H
 #define STACK_MOVE_FLAT_H
@@ -12,6 +13,8 @@
 struct move_flat {
     struct shape from, flat, to;        /* `flat` is `to` where there is one move alone */
     int64_t part_rows;                  /* of the first: in how many of `from`'s outermost indices */
+    int64_t blocks;                     /* that a loop joins, in such parts; */
+    int64_t rest_part_rows;             /* and of the rows behind them */
     int64_t cycles;
 };
 

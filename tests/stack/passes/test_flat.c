@@ -111,11 +111,20 @@ TEST(rows_longer_than_lanes_are_joined)
     check_cycles(odd, shape_make(DTYPE_F32, 1, SIZES(1001 * 129)), 22000);
 }
 
+/* more rows than a few parts have; 9.7 million once, and 3.5 with an odd number of them */
+TEST(blocks_of_many_rows_are_joined_in_a_loop)
+{
+    check_cycles(shape_make(DTYPE_F32, 2, SIZES(3001, 501)), shape_make(DTYPE_F32, 1, SIZES(3001 * 501)),
+                 260000);
+    check_cycles(shape_make(DTYPE_BF16, 2, SIZES(4100, 402)),
+                 shape_make(DTYPE_BF16, 1, SIZES(4100 * 402)), 260000);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(any_reshape_stays_what_it_is), RUN(rows_one_longer_than_they_are_many),
-        RUN(rows_longer_than_lanes_are_joined),
+        RUN(rows_longer_than_lanes_are_joined), RUN(blocks_of_many_rows_are_joined_in_a_loop),
     };
 
     seeds_read(argc, argv);
