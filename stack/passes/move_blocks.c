@@ -13,31 +13,52 @@ static int64_t tile_elements(const struct shape *s)
     return ARRAY_TILE_BYTES / array_element_bytes(s->dtype);
 }
 
-int64_t move_block_rows(const struct shape *from)
+int64_t move_block_rows(const struct shape *s)
 {
-    int64_t row = shape_elems(from) / from->dim[0], rows = 1;
+    int64_t row = shape_elems(s) / s->dim[0], rows = 1;
 
-    while (rows * row % tile_elements(from) != 0 && rows <= BLOCK_ROWS_MAX)
+    while (rows * row % tile_elements(s) != 0 && rows <= BLOCK_ROWS_MAX)
         rows *= 2;
     while (rows < BLOCK_ROWS_MIN)
         rows *= 2;
     return rows <= BLOCK_ROWS_MAX ? rows : 0;
 }
 
-/* [blocks, rows of a block, ...] of the rows that are in whole blocks */
-static int apart(struct graph *g, int operand, int64_t blocks)
+/* the first `count` along the first dimension */
+static int first_of(struct graph *g, int x, int64_t count)
 {
-    struct shape from = g->node[operand].shape, to = {.dtype = from.dtype, .rank = from.rank + 1};
-    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX], rows = move_block_rows(&from);
+    struct shape s = g->node[x].shape;
+    int64_t start[GRAPH_RANK_MAX] = {0}, limit[GRAPH_RANK_MAX];
+
+    for (int d = 0; d < s.rank; d++)
+        limit[d] = s.dim[d];
+    limit[0] = count;
+    return count < s.dim[0] ? graph_slice(g, x, start, limit, NULL) : x;
+}
+
+int move_blocks_of_rows(struct graph *g, int rows, int64_t blocks)
+{
+    struct shape from = g->node[rows].shape, to = {.dtype = from.dtype, .rank = from.rank + 1};
 
     to.dim[0] = blocks;
-    to.dim[1] = rows;
+    to.dim[1] = move_block_rows(&from);
     for (int d = 1; d < from.rank; d++)
-        limit[d] = to.dim[d + 1] = from.dim[d];
-    limit[0] = blocks * rows;
-    if (limit[0] < from.dim[0])
-        operand = graph_slice(g, operand, start, limit, NULL);
-    return graph_reshape(g, operand, to);
+        to.dim[d + 1] = from.dim[d];
+    return graph_reshape(g, first_of(g, rows, blocks * to.dim[1]), to);
+}
+
+struct shape move_block_vectors(const struct shape *rows, int64_t blocks)
+{
+    int64_t elements = move_block_rows(rows) * (shape_elems(rows) / rows->dim[0]);
+
+    return shape_make(rows->dtype, 3, (int64_t[]){blocks, elements / ARRAY_LANES, ARRAY_LANES});
+}
+
+int move_blocks_of_vector(struct graph *g, int vector, const struct shape *rows, int64_t blocks)
+{
+    struct shape to = move_block_vectors(rows, blocks);
+
+    return graph_reshape(g, first_of(g, vector, shape_elems(&to)), to);
 }
 
 /* starts of block number i in round i */
@@ -60,50 +81,43 @@ static void begins(struct graph *body, int rank, int *start)
 
 static int block_of(struct graph *body, int all)
 {
-    struct shape s = body->node[all].shape, rows = {.dtype = s.dtype, .rank = s.rank - 1};
+    struct shape s = body->node[all].shape, block = {.dtype = s.dtype, .rank = s.rank - 1};
     int start[GRAPH_RANK_MAX], one;
 
     begins(body, s.rank, start);
     for (int d = 1; d < s.rank; d++)
-        rows.dim[d - 1] = s.dim[d];
+        block.dim[d - 1] = s.dim[d];
     s.dim[0] = 1;
     one = graph_dynamic_slice(body, all, start, s.dim);
     place(body, one);
-    return graph_reshape(body, one, rows);
+    return graph_reshape(body, one, block);
 }
 
-static int put_block(struct graph *body, int all, int vector)
+static int put_block(struct graph *body, int all, int block)
 {
     struct shape s = body->node[all].shape;
     int start[GRAPH_RANK_MAX], changed;
 
     begins(body, s.rank, start);
     s.dim[0] = 1;
-    changed = graph_dynamic_update_slice(body, all, graph_reshape(body, vector, s), start);
+    changed = graph_dynamic_update_slice(body, all, graph_reshape(body, block, s), start);
     place(body, changed);
     return changed;
 }
 
-int move_blocks_make(struct graph *g, int operand, int64_t blocks,
-                     int (*join)(struct graph *body, int rows, const void *user), const void *user)
+int move_blocks_make(struct graph *g, int in, const struct shape *out,
+                     int (*make)(struct graph *body, int block, const void *user), const void *user)
 {
-    int rows = apart(g, operand, blocks), in[2], loop;
-    struct shape from = g->node[rows].shape, to = {.dtype = from.dtype, .rank = 3};
-    int64_t elements = shape_elems(&from);
     struct graph *body = arena_alloc(g->arena, sizeof(*body));
+    int zero = graph_constant(g, shape_scalar(out->dtype), 0), state[2], all[2];
 
-    to.dim[0] = blocks;                 /* as tiles of a vector lie */
-    to.dim[1] = elements / blocks / ARRAY_LANES;
-    to.dim[2] = ARRAY_LANES;
     graph_init(body, g->arena, "blocks");
-    in[0] = graph_parameter(body, from, "rows");
-    in[1] = graph_parameter(body, to, "vector");
-    graph_output(body, in[0], "rows", -1);
-    graph_output(body, put_block(body, in[1], join(body, block_of(body, in[0]), user)), "vector",
-                 -1);
+    all[0] = graph_parameter(body, g->node[in].shape, "from");
+    all[1] = graph_parameter(body, *out, "to");
+    graph_output(body, all[0], "from", -1);
+    graph_output(body, put_block(body, all[1], make(body, block_of(body, all[0]), user)), "to", -1);
     graph_freeze(body);
-    in[0] = rows;
-    in[1] = graph_broadcast(g, graph_constant(g, shape_scalar(from.dtype), 0), to, NULL);
-    loop = graph_tuple_element(g, graph_while(g, in, 2, body, blocks), 1);
-    return graph_reshape(g, loop, shape_make(from.dtype, 1, &elements));
+    state[0] = in;
+    state[1] = graph_broadcast(g, zero, *out, NULL);
+    return graph_tuple_element(g, graph_while(g, state, 2, body, out->dim[0]), 1);
 }

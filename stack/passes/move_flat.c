@@ -206,6 +206,8 @@ bool move_flat_find(const struct shape *from, const struct shape *to, const stru
     if (from->rank == 0 || to->rank == 0 || shape_elems(to) == 0 || array_is_bitcast(from, to))
         return false;
     *out = (struct move_flat){.from = *from, .flat = *to, .to = *to};
+    if (from->rank == 1 && to->rank > 1)
+        return move_split_find(from, to, c, &out->split);
     if (has_map(from, to)) {
         if (to->rank > 1 || cycles_of(from, from->dim[0], to, c, true) < INT64_MAX)
             return false;
@@ -251,17 +253,23 @@ static int join_block(struct graph *body, int rows, const void *user)
 
 static int join_blocks(struct graph *g, int operand, const struct move_flat *f)
 {
-    int made = move_blocks_make(g, operand, f->blocks, join_block, f);
+    int64_t rows = f->blocks * move_block_rows(&f->from);
+    struct shape blocks = move_block_vectors(&f->from, f->blocks);
+    int made = move_blocks_make(g, move_blocks_of_rows(g, operand, f->blocks), &blocks, join_block, f);
 
-    return join_parts(g, operand, f->blocks * move_block_rows(&f->from), f->rest_part_rows, made);
+    made = graph_reshape(g, made, part_shape(&f->from, rows));
+    return join_parts(g, operand, rows, f->rest_part_rows, made);
 }
 
 int move_flat_make(struct graph *g, int operand, const struct move_flat *f)
 {
     int64_t rows = f->from.dim[0];
-    int flat = f->blocks > 0         ? join_blocks(g, operand, f)
-               : f->part_rows < rows ? join_parts(g, operand, 0, f->part_rows, NODE_NONE)
-                                     : add_body(g, operand, 0, rows, &f->flat);
+    int flat;
 
+    if (f->split.part_rows > 0)
+        return move_split_make(g, operand, &f->to, &f->split);
+    flat = f->blocks > 0         ? join_blocks(g, operand, f)
+           : f->part_rows < rows ? join_parts(g, operand, 0, f->part_rows, NODE_NONE)
+                                 : add_body(g, operand, 0, rows, &f->flat);
     return shape_equal(&f->flat, &f->to) ? flat : add_body(g, flat, 0, f->flat.dim[0], &f->to);
 }

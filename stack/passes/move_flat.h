@@ -8,13 +8,14 @@
  */
 #ifndef STACK_MOVE_FLAT_H
 #define STACK_MOVE_FLAT_H
-#include "stack/passes/move_steps.h"
+#include "stack/passes/move_split.h"
 
 struct move_flat {
     struct shape from, flat, to;        /* `flat` is `to` where there is one move alone */
     int64_t part_rows;                  /* of the first: in how many of `from`'s outermost indices */
     int64_t blocks;                     /* that a loop joins, in such parts; */
     int64_t rest_part_rows;             /* and of the rows behind them */
+    struct move_split split;            /* of a vector that becomes rows: this alone is used */
     int64_t cycles;
 };
 

@@ -120,11 +120,21 @@ TEST(blocks_of_many_rows_are_joined_in_a_loop)
                  shape_make(DTYPE_BF16, 1, SIZES(4100 * 402)), 260000);
 }
 
+/* and the other way round: 3.2 million and 4.9 million once */
+TEST(vectors_are_split_into_rows)
+{
+    check_cycles(shape_make(DTYPE_F32, 1, SIZES(1000 * 1003)), shape_make(DTYPE_F32, 2, SIZES(1000, 1003)),
+                 100000);
+    check_cycles(shape_make(DTYPE_F32, 1, SIZES(3001 * 501)), shape_make(DTYPE_F32, 2, SIZES(3001, 501)),
+                 200000);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(any_reshape_stays_what_it_is), RUN(rows_one_longer_than_they_are_many),
         RUN(rows_longer_than_lanes_are_joined), RUN(blocks_of_many_rows_are_joined_in_a_loop),
+        RUN(vectors_are_split_into_rows),
     };
 
     seeds_read(argc, argv);
