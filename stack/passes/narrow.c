@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { GROUP_BYTES_MIN = 1 << 19, GROUP_GAIN_MIN = 4 };
+enum { GROUP_BYTES_MIN = 1 << 19, GROUP_GAIN_MIN = 4, SHIFTED_WEIGHT = 4 };
 #define NEVER_BYTES (1LL << 40)
 
 /* what a group weighs, bytes with padding */
@@ -176,6 +176,16 @@ static bool is_inside_lanes(const struct graph *g, const struct graph_node *n, i
            g->node[n->operand[other]].shape.dim[lanes] != n->shape.dim[lanes];
 }
 
+/* row-major: pieces that are cut or joined along lanes are shifted along them, one by one */
+static int64_t usual_weight(const struct graph *g, const struct graph_node *n)
+{
+    int last = n->shape.rank - 1;
+    bool is_shifted = is_cut(n) && !layout_is_dynamic(n) &&
+                      g->node[n->operand[0]].shape.dim[last] != n->shape.dim[last];
+
+    return (is_shifted ? SHIFTED_WEIGHT : 1) * turned_bytes(&n->shape, 0);
+}
+
 static void weigh_member(struct groups *s, int node)
 {
     const struct graph_node *n = &s->g->node[node];
@@ -185,7 +195,7 @@ static void weigh_member(struct groups *s, int node)
     w->rank = n->shape.rank;
     w->has_cuts |= is_cut(n) || n->op == HLO_PARAMETER;
     for (int count = 1; count < n->shape.rank; count++) {
-        w->usual[count] += turned_bytes(&n->shape, 0);
+        w->usual[count] += usual_weight(s->g, n);
         w->turned[count] += is_inside_lanes(s->g, n, count) ? NEVER_BYTES
                                                             : turned_bytes(&n->shape, count);
     }

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define NARROW_MIN 4                    /* times what it is transposed */
+
 /* what a slice takes along each dimension */
 struct part { int64_t start[GRAPH_RANK_MAX], limit[GRAPH_RANK_MAX], stride[GRAPH_RANK_MAX]; };
 
@@ -70,6 +72,21 @@ static bool before_reshape(const struct graph_node *n, const struct shape *from,
     return true;
 }
 
+static int64_t padded_bytes(const struct shape *s)
+{
+    struct array a;
+
+    array_init(&a, "", s, NULL);
+    return a.bytes;
+}
+
+/* a transpose from what is mostly padding: each slice before it would shift lanes of all of that */
+static bool is_from_narrow(const struct graph *g, const struct graph_node *move)
+{
+    return move->op == HLO_TRANSPOSE &&
+           padded_bytes(&g->node[move->operand[0]].shape) >= NARROW_MIN * padded_bytes(&move->shape);
+}
+
 static int before_move(struct graph *g, const struct graph_node *n)
 {
     struct graph_node move = g->node[n->operand[0]];
@@ -77,7 +94,7 @@ static int before_move(struct graph *g, const struct graph_node *n)
     struct part p;
     int y;
 
-    if (2 * shape_elems(&n->shape) > shape_elems(&move.shape))
+    if (2 * shape_elems(&n->shape) > shape_elems(&move.shape) || is_from_narrow(g, &move))
         return NODE_NONE;
     if (move.op == HLO_RESHAPE) {
         if (!before_reshape(n, &from, &move.shape, &p))
