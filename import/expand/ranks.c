@@ -132,6 +132,7 @@ static expand_function *rule_of(const struct hlo_instruction *i)
     case OPCODE_REVERSE: return ranks_reverse;
     case OPCODE_CONCATENATE: case OPCODE_SORT: case OPCODE_ALL_GATHER: case OPCODE_REDUCE_SCATTER:
         return ranks_along;
+    case OPCODE_TOPK: return ranks_top;
     case OPCODE_IOTA: return ranks_iota;
     case OPCODE_DOT: return ranks_dot;
     case OPCODE_DYNAMIC_SLICE: return ranks_dynamic_slice;

@@ -113,6 +113,18 @@ int ranks_along(struct expand_site *s)
     return finish(s, &i, operand, 3, dim);
 }
 
+/* the greatest of the last dimension, and where they are */
+int ranks_top(struct expand_site *s)
+{
+    const struct hlo_type *from = expand_operand_type(s, 0), *to = &s->from->type->part[0];
+    struct hlo_instruction i = *s->from;
+    int64_t dim[2] = {ranks_product(from->dim, 0, from->rank - 1), from->dim[from->rank - 1]};
+    int operand = ranks_see(s, s->operand[0], 2, dim);
+
+    dim[1] = to->dim[to->rank - 1];
+    return finish(s, &i, &operand, 2, dim);
+}
+
 static bool is_power_of_two(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
 static int log_of(int64_t x)

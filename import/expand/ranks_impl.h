@@ -34,6 +34,6 @@ bool ranks_has(struct hlo_ints list, int64_t x);
 
 /* a rule for each operation that tells dimensions apart */
 expand_function ranks_broadcast, ranks_reduce, ranks_permute, ranks_slice, ranks_pad, ranks_reverse,
-    ranks_along, ranks_iota, ranks_dot, ranks_dynamic_slice, ranks_dynamic_update, ranks_window,
+    ranks_along, ranks_top, ranks_iota, ranks_dot, ranks_dynamic_slice, ranks_dynamic_update, ranks_window,
     ranks_gather, ranks_scatter;
 #endif

@@ -223,6 +223,19 @@ static void iota_and_sort(struct drawn *d)
     put(d, " sort(y), dimensions={%d}, is_stable=true, to_apply=less\n}\n", below(d, d->rank));
 }
 
+static void greatest(struct drawn *d)
+{
+    int64_t dim[RANK_MAX];
+
+    memcpy(dim, d->dim, sizeof(dim));
+    dim[d->rank - 1] = 5;
+    parameter(d, "x", 0, d->rank, dim);
+    dim[d->rank - 1] = 2;
+    put(d, " ROOT r = (");
+    shape(d, d->rank, dim);
+    list(d, d->rank, dim, ", s32[", "]) topk(x), k=2, largest=true\n}\n");
+}
+
 static void windows(struct drawn *d)
 {
     int64_t dim[RANK_MAX];
@@ -404,6 +417,7 @@ TEST(paddings) { draw_programs(pad); }
 TEST(reversals) { draw_programs(reverse); }
 TEST(joints) { draw_programs(concatenate); }
 TEST(numbers_and_sorts) { draw_programs(iota_and_sort); }
+TEST(greatest_of_the_last) { draw_programs(greatest); }
 TEST(windows_along_one) { draw_programs(windows); }
 TEST(products) { draw_programs(dot); }
 TEST(parts_at_computed_places) { draw_programs(dynamic_slice); }
@@ -433,6 +447,7 @@ int main(void)
         cmocka_unit_test(reversals),
         cmocka_unit_test(joints),
         cmocka_unit_test(numbers_and_sorts),
+        cmocka_unit_test(greatest_of_the_last),
         cmocka_unit_test(windows_along_one),
         cmocka_unit_test(products),
         cmocka_unit_test(parts_at_computed_places),
