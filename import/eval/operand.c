@@ -18,7 +18,8 @@ static bool rounds_to_bf16(const struct call *c, int k)
 struct value *operand_as(struct call *c, int k, enum hlo_element e)
 {
     struct value *v = c->operand[k], *made;
-    bool is_rounded = e == ELEMENT_F32 && v->element == ELEMENT_F32 && k < 2 &&
+    bool is_complex = e == ELEMENT_C64;         /* products of two numbers each */
+    bool is_rounded = (e == ELEMENT_F32 || is_complex) && v->element == e && k < 2 &&
                       rounds_to_bf16(c, k);
 
     if (v->element == e && !is_rounded)
@@ -28,7 +29,7 @@ struct value *operand_as(struct call *c, int k, enum hlo_element e)
         return NULL;
     lane_convert(e, made->data, v->element, v->data, value_count(v));
     if (is_rounded)
-        lane_round(ELEMENT_BF16, made->data, value_count(v));
+        lane_round(ELEMENT_BF16, made->data, value_count(v) * (is_complex ? 2 : 1));
     return made;
 }
 
