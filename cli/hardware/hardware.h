@@ -50,6 +50,7 @@ struct hardware_row {
     const char *why_not;                /* not simulated, or not scored; NULL: scored */
     enum hardware_time time;
     bool all_cores;                     /* of the chip ran the same at the same time */
+    bool has_layouts;                   /* its arrays lie as the graph has them, row-major */
     bool is_one_device;                 /* both cores of a chip with megacore have a half each */
     struct graph *graph;
     struct tiling tiling;               /* count 0: the compiler's */

@@ -425,7 +425,7 @@ static int read_profile(struct hardware_file *file, const struct csv *c, struct 
         r->flops = fields_number(&f, "Measured GFLOP/s") * r->measured_us * 1e3;
         bytes = fields_number(&f, "Measured Memory BW (GiB/s)") * BYTES_PER_GIB * r->measured_us * 1e-6;
         r->time = TIME_KERNEL;
-        r->all_cores = true;
+        r->all_cores = r->has_layouts = true;
         if (f.is_bad)
             return -1;
         r->graph = hardware_rebuild(r->workload, r->group, r->flops, bytes, a, &why_not);

@@ -54,7 +54,8 @@ static int simulate_graph(struct hardware_row *row, const struct graph *g,
                           const struct hardware_target *t, int64_t *cycles, struct err *e)
 {
     struct module_settings s = {.chip = t->chip, .codegen = t->codegen, .replica_count = 1,
-                                .megacore = is_halved(row, t->chip)};
+                                .megacore = is_halved(row, t->chip),
+                                .is_entry_given = row->has_layouts};
     struct compile_launch launch = {.slice = t->slice, .chip = t->chip, .graph = g,
                                     .cores = row->all_cores ? (int)t->chip->chip_cores : 1};
     struct compile_times times;

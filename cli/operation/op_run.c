@@ -213,7 +213,7 @@ static int prepare(struct session *s, struct err *e)
     settings.kept = o->kept;
     settings.keeps_roundings = o->keeps_roundings;
     settings.notes_are_sources = o->tells_sources;
-    settings.notes_are_lines = settings.is_kernel_alone = o->tells_lines;
+    settings.notes_are_lines = settings.is_entry_given = o->tells_lines;
     cores = s->devices * loaded_cores_each(&s->chip, settings.megacore);
     if (cores > s->slice.core_count)
         return cli_refuse_devices(&o->target, s->devices,

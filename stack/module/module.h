@@ -46,7 +46,7 @@ struct module_settings {
     bool is_plan;                       /* only as far as memory: is there enough? */
     bool notes_are_sources;             /* bundles tell the model's operation, not the kernel */
     bool notes_are_lines;               /* of kernels that a program brings: lines of their source */
-    bool is_kernel_alone;               /* its arrays lie as it has them: no copies at the entry */
+    bool is_entry_given;                /* arrays of the entry lie row-major, as the graph has them */
     const char *dump_after;             /* name of a pass, "memory", "all", or NULL */
     FILE *dump_to;
     const struct tuning *tuning;        /* tilings found by measurement, or NULL (stack/module/tuning.h) */

@@ -115,7 +115,7 @@ static bool is_brought(const struct graph_node *n) { return n->op == HLO_MOSAIC;
 /* the arrays of the entry that are this module's to lay out */
 static bool is_ours(const struct module_settings *s, const struct graph_node *n)
 {
-    return n->shape.rank >= 2 && !s->kept &&
+    return n->shape.rank >= 2 && !s->kept && !s->is_entry_given &&
            !(s->place && n->op == HLO_PARAMETER && s->place[n->parameter_index] >= 0);
 }
 
@@ -342,7 +342,7 @@ static bool is_turned_at_entry(const struct module_plan *p, const struct graph_n
 {
     struct array compact, plain;
 
-    if (p->settings->is_kernel_alone || !is_ours(p->settings, n) || !takes_compact(&n->shape, order))
+    if (!is_ours(p->settings, n) || !takes_compact(&n->shape, order))
         return false;
     array_init(&compact, n->name, &n->shape, order);
     array_init(&plain, n->name, &n->shape, NULL);

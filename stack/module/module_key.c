@@ -18,7 +18,7 @@ static const struct field settings_fields[] = {
     SAVED(module_settings, assume_branch), APART(module_settings, kept),
     SAVED_BOOL(module_settings, keeps_roundings), APART(module_settings, is_plan),
     SAVED_BOOL(module_settings, notes_are_sources), SAVED_BOOL(module_settings, notes_are_lines),
-    SAVED_BOOL(module_settings, is_kernel_alone), APART(module_settings, dump_after),
+    SAVED_BOOL(module_settings, is_entry_given), APART(module_settings, dump_after),
     APART(module_settings, dump_to), APART(module_settings, tuning),
     APART(module_settings, on_stage), APART(module_settings, user)};
 

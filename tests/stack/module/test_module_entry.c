@@ -10,9 +10,10 @@
 
 static struct module m;
 
-static void compile(const struct module_rig *r)
+static void compile_entry(const struct module_rig *r, bool is_given)
 {
-    struct module_settings s = {.codegen = CODEGEN_XLA, .replica_count = 1};
+    struct module_settings s = {.codegen = CODEGEN_XLA, .replica_count = 1,
+                                .is_entry_given = is_given};
     static struct chip chip;
     struct err e = {0};
 
@@ -22,6 +23,8 @@ static void compile(const struct module_rig *r)
     if (module_compile(&g, &s, &arena, &m, &e))
         fail_msg("%s", e.msg);
 }
+
+static void compile(const struct module_rig *r) { compile_entry(r, false); }
 
 /* q scaled, [batch, tokens, heads, 64] to [batch, heads, 64, tokens] */
 static int scaled_and_turned(int x)
@@ -100,6 +103,20 @@ TEST(what_other_kernels_read_is_row_major)
     module_rig_check(&r, &g, 4);
 }
 
+/* operations of a profile, whose layouts are known: a copy is the kernel that it was there */
+TEST(what_is_given_is_row_major)
+{
+    struct module_rig r = {.slice = "v3"};
+    int x = graph_parameter(&g, shape_make(DTYPE_BF16, 3, (int64_t[]){128, 27, 27}), "x");
+
+    graph_output(&g, graph_transpose(&g, x, (int[]){2, 1, 0}), "y", -1);
+    compile_entry(&r, true);
+    assert_int_equal(m.kernel_count, 1);
+    assert_int_equal(m.parameter[0]->order[0], 2);
+    assert_int_equal(m.output[0]->order[0], 2);
+    assert_true(m.kernel[0].segment->cost.total_cycles > 5000);
+}
+
 /*
  * [n, 2 h, 2 w, c] to [n, h, w, 4 c]: with 56 pixels along lanes in place of 48 channels it would be
  * less padding, and no move that streams.
@@ -129,6 +146,7 @@ int main(void)
         RUN(a_transpose_that_only_names_a_parameter_is_no_kernel),
         RUN(a_result_that_a_move_makes_has_no_padding),
         RUN(what_other_kernels_read_is_row_major),
+        RUN(what_is_given_is_row_major),
         RUN(what_would_be_moved_by_elements_is_row_major),
     };
 
