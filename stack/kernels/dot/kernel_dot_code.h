@@ -134,6 +134,7 @@ struct dot_step {
     int64_t sum_row, sum_column_step;   /* rows of VMEM; step 0: every column in its turn */
     int64_t sum_tile_step;              /* from a column of 128 to the next; 0: as they follow */
     int gap_cycles;                     /* between two passes, beyond what code takes */
+    bool keeps_pace;                    /* with accumulators: no unit's weights hold up another unit */
     int first_step;                     /* predicate: false where sums stand there already; */
                                         /* -1: none do */
     bool adds_up;                       /* the contraction goes on in later steps: no epilogue */

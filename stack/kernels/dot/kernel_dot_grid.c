@@ -341,6 +341,7 @@ static void make_step(struct dot_grid *g, const struct chip *chip, int width)
         widen_rounds(s);
     s->epilogue_cycles = g->result_block.fused ? 0 : epilogue_cycles(g, chip);
     s->gap_cycles = g->pipeline.job->codegen == CODEGEN_XLA ? XLA_GAP_CYCLES : 0;
+    s->keeps_pace = g->pipeline.job->codegen == CODEGEN_BEST;   /* XLA's take longer: accuracy.md */
     s->adds_up = g->result_block.fused != NULL;
     if (g->contraction || s->adds_up)
         s->sum_column_step = width * g->groups * p->group_rows * matrices;

@@ -92,6 +92,8 @@ struct dot_code {
 };
 
 int64_t dot_span_rounds(const struct dot_code *d);
+/* where all passes are straight code, as v7x has them */
+bool dot_units_keep_pace(const struct dot_code *d);
 /* pass `pass` of a span is the last one of its column; only where a span has whole columns */
 bool dot_ends_column(const struct dot_code *d, int64_t pass);
 

@@ -97,6 +97,19 @@ static int put_multiply(struct dot_code *d, const struct isa_op *rows, int upper
 }
 
 /*
+ * Weights go into units while their arrays have the round before: rows of the next round in the same
+ * bundle would wait for the array, and the weights with them, and then the other unit for this one.
+ */
+static int behind_weights(const struct dot_code *d)
+{
+    int last = -1;
+
+    for (int u = 0; u < d->s->units && !d->b.ii && dot_units_keep_pace(d); u++)
+        last = later_of(last, d->b.last_push[0][u]);
+    return last + 1;
+}
+
+/*
  * The time from which a round may be pushed: its accumulators are empty; or the
  * FIFO has room, and the pops keep pace, lest the array idle behind the last
  * push. And all units have had the round before: a bundle that waits for one
@@ -111,7 +124,7 @@ static int room_at(const struct dot_code *d, int64_t round)
         popping = round;
     else if (popping < round - 2)
         popping = round - 2;
-    return rounds_room_at(&d->rounds, round, popping);
+    return later_of(rounds_room_at(&d->rounds, round, popping), behind_weights(d));
 }
 
 static int next_lhs(struct dot_code *d)

@@ -128,8 +128,12 @@ static void put_next_weights(struct dot_code *d, const struct span *t, int pass,
     bool is_end = pass == d->span - 1, wraps = is_end && t->ends_column;
     bool is_last = is_end ? t->next_is_last : dot_ends_column(d, pass + 1);
 
+    /* of all units at once, so that none is ahead of the others */
+    int64_t together = dot_units_keep_pace(d) ? d->s->units : 1, sets = items / together;
+
     dot_put_weights(d, wraps ? S_NEXT_WEIGHTS : S_WEIGHTS, wraps ? 0 : weights_behind(d, pass),
-                    is_last, items * round / rounds, items * (round + 1) / rounds);
+                    is_last, sets * round / rounds * together,
+                    sets * (round + 1) / rounds * together);
 }
 
 /* a span's columns are counted from where pointers stand, at the first one of that before */

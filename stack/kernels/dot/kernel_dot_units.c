@@ -20,6 +20,11 @@ int dot_halves(const struct chip *chip)
     return chip_mxu_halves(chip);
 }
 
+bool dot_units_keep_pace(const struct dot_code *d)
+{
+    return d->has_accumulators && d->s->keeps_pace;
+}
+
 int dot_splits(const struct dot_step *s) { return s->splits > 1 ? s->splits : 1; }
 
 int64_t dot_step_passes(const struct dot_step *s)

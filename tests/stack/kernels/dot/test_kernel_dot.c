@@ -268,6 +268,29 @@ static void test_few_rows_are_transposed_fast(void **state)
     assert_true(time_of(&few) < time_of(&plain) + 32 * 64 + 1500);
 }
 
+/*
+ * Weights for the next pass go into both units of a v7x at once, in the time of a round. One after
+ * the other they held up the other unit's rows, 61 cycles in each pass of 512.
+ */
+static void test_weights_hold_up_no_unit(void **state)
+{
+    static const struct product p = {1024, 4096, 2048, DTYPE_BF16, DTYPE_BF16, 1, 0};
+    const cycle_t passes = 4096 / 256 * (2048 / 512), ideal = passes * 1024 / 2;
+    struct kernel_rig r = {.chip = "v7x", .codegen = CODEGEN_BEST, .operands_in_vmem = 3,
+                           .results_in_vmem = 1};
+    struct arena a;
+    struct graph g;
+
+    (void)state;
+    arena_init(&a);
+    graph_output(&g, build(&g, &a, &p), "out", -1);
+    kernel_rig_open(&r, &g);
+    assert_true(kernel_rig_time(&r) < ideal + ideal / 10);
+    kernel_rig_close(&r);
+    graph_fini(&g);
+    arena_fini(&a);
+}
+
 /* every kind of tiling that the cost model weighs gives the same bits */
 static void test_tilings(void **state)
 {
@@ -468,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_ends_of_cut_contractions),
         cmocka_unit_test(test_an_end_costs_one_step),
         cmocka_unit_test(test_few_rows_are_transposed_fast),
+        cmocka_unit_test(test_weights_hold_up_no_unit),
         cmocka_unit_test(test_tilings),
         cmocka_unit_test(test_epilogues),
         cmocka_unit_test(test_masks),
