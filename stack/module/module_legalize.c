@@ -270,6 +270,26 @@ static bool make_pieces(struct legalizing *l, struct graph *body, const struct g
     return results[0] != NODE_NONE;
 }
 
+/* What a pad fills with is a number of its kernel's, as fusion makes it, not an array that it reads. */
+static int fill_with_number(struct rewrite *w, int node, struct graph_node *n, const void *user)
+{
+    const struct graph_node *value = &w->to.node[n->operand[n->operand_count - 1]];
+    struct graph *body;
+    int in[2];
+
+    (void)node;
+    (void)user;
+    if (n->op != HLO_PAD || value->op != HLO_CONSTANT || value->literal)
+        return NODE_NONE;
+    body = arena_alloc(w->to.arena, sizeof(*body));
+    graph_init(body, w->to.arena, "pad");
+    in[0] = graph_parameter(body, w->to.node[n->operand[0]].shape, "operand");
+    in[1] = graph_constant(body, value->shape, value->value);
+    graph_output(body, graph_add(body, n, in, 2), "padded", -1);
+    graph_freeze(body);
+    return graph_fusion(&w->to, n->operand, 1, body);
+}
+
 struct graph *module_legalize(const struct module_plan *p, const struct pass_context *c,
                               struct graph *g, int node, struct err *e)
 {
@@ -284,6 +304,7 @@ struct graph *module_legalize(const struct module_plan *p, const struct pass_con
     }
     if (settle(body, c, e))
         return NULL;
+    rewrite_each(body, fill_with_number, NULL);
     graph_freeze(body);
     return body;
 }
