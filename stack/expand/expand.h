@@ -116,6 +116,8 @@ int expand_windows(struct graph *g, const struct graph_node *n);
  * NODE_NONE: another node, or one for the kernel.
  */
 int expand_shifts(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
+/* Sorts of long rows of which only some of the first are taken, as so many maxima, in all of g. */
+void expand_tops(struct graph *g);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */
 int expand_starts(struct graph *g, const struct graph_node *n);
 /* `size` elements along a dimension from `begin` on, a stride apart; x itself if that is all of it */

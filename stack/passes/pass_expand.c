@@ -15,6 +15,7 @@
  *   gathers of single elements from short tables: by comparison (stack/expand/lookup.c).
  *   gathers and scatters of columns: of rows of the transposed array (stack/expand/columns.c).
  *   gathers and scatters by one index: dynamic slices and updates (stack/expand/single.c).
+ *   sorts of which a few are taken: maxima (stack/expand/top.c).
  *   collectives of one device, and those whose blocks are no whole tiles (stack/expand/collective.c).
  *
  *   clamp and select with a scalar beside arrays: the scalar is spread, so that operands of what
@@ -137,6 +138,7 @@ static int expand(struct rewrite *w, int node, struct graph_node *n, const void 
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e)
 {
     (void)e;
+    expand_tops(g);
     rewrite_each(g, expand, c);
     return 0;
 }
