@@ -33,11 +33,25 @@ static void finish_found(struct kernel_found *n, int node)
 
 /* ----- out of a lowered program: tables that it makes of constants stand in the kernel */
 
-/* the first parameter of s32 that a node is made of; -1: none */
+/* the graph's type of elements that tables are worked out of; DTYPE_COUNT: another one */
+static enum graph_dtype table_dtype(enum hlo_element e)
+{
+    return e == ELEMENT_S32  ? DTYPE_S32
+           : e == ELEMENT_U32 ? DTYPE_U32
+           : e == ELEMENT_S8  ? DTYPE_S8
+           : e == ELEMENT_U8  ? DTYPE_U8 : DTYPE_COUNT;
+}
+
+static bool is_integer(enum graph_dtype t)
+{
+    return t == DTYPE_S32 || t == DTYPE_U32 || t == DTYPE_S8 || t == DTYPE_U8;
+}
+
+/* the first parameter of integers that a node is made of; -1: none */
 static int parameter_of(const struct graph *g, int node)
 {
     const struct graph_node *n = &g->node[node];
-    int found = n->op == HLO_PARAMETER && n->shape.dtype == DTYPE_S32 ? n->parameter_index : -1;
+    int found = n->op == HLO_PARAMETER && is_integer(n->shape.dtype) ? n->parameter_index : -1;
 
     for (int i = 0; i < n->operand_count && found < 0; i++)
         found = parameter_of(g, n->operand[i]);
@@ -155,12 +169,14 @@ static int open_program(const struct kernel_request *r, struct kernel_file *f, s
     if (exec_load(&r->exec, p, e) || exec_make_inputs(&r->exec, p, e))
         return -1;
     for (int i = 0; i < p->parameter_count; i++) {
+        enum graph_dtype dtype = table_dtype(p->parameter[i].type.element);
         struct lower_known *known;
 
-        if (!p->parameter[i].data || p->parameter[i].type.element != ELEMENT_S32)
+        if (!p->parameter[i].data || dtype == DTYPE_COUNT)
             continue;
         known = arena_alloc(&f->arena, sizeof(*known));
-        *known = (struct lower_known){.parameter = i, .element = p->parameter[i].data,
+        *known = (struct lower_known){.parameter = i, .dtype = dtype,
+                                      .element = p->parameter[i].data,
                                       .next = p->graph.known};
         p->graph.known = known;
     }

@@ -167,7 +167,7 @@ static int run(struct work *w, struct arena *a, struct pallas_result *out, struc
     struct check *c = w->c;
     const char *path = arena_printf(a, "%s/%s", c->args->folder, w->row->file);
     struct program_graph p = {.module = NULL};
-    struct lower_known known = {.parameter = -1};
+    struct lower_known known = {.parameter = -1, .dtype = DTYPE_S32};
     struct slice slice;
     struct chip chip;
     int64_t count;

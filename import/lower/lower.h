@@ -18,9 +18,15 @@
 
 enum { LOWER_QUEUE_ENTRIES = 64 };
 
-/* A parameter, by leaf, of one dimension of s32 whose elements are known before the launch: tables
- * that kernels of Pallas prefetch and that are computed of it are worked out with it. */
-struct lower_known { int parameter; const int32_t *element; const struct lower_known *next; };
+/* A parameter, by leaf, of integers whose elements are known before the launch, as the graph has them
+ * where its type is the same: tables that kernels of Pallas prefetch and that are computed of it are
+ * worked out with it. */
+struct lower_known {
+    int parameter;
+    enum graph_dtype dtype;
+    const void *element;
+    const struct lower_known *next;
+};
 
 struct lower_settings {
     const struct lower_known *known;    /* or NULL */

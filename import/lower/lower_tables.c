@@ -30,7 +30,8 @@ static bool may_be_closed(const struct graph_node *n)
 static const struct lower_known *find_known(const struct graph_node *n,
                                             const struct lower_known *known)
 {
-    while (known && n->op == HLO_PARAMETER && n->parameter_index != known->parameter)
+    while (known && n->op == HLO_PARAMETER &&
+           (n->parameter_index != known->parameter || n->shape.dtype != known->dtype))
         known = known->next;
     return n->op == HLO_PARAMETER ? known : NULL;
 }

@@ -82,6 +82,10 @@ refuse 'bytecode' kernel "$work/cut"
 refuse 'follows from values of parameter 0 of the program: --input 0=' kernel $data/gather_blocks.mlirbc
 expect 0 'grid: 5 arbitrary' kernel $data/gather_blocks.mlirbc --input 0=iota
 
+# tables of bytes, which become words before the call, are told of as well
+refuse 'follows from values of parameter 0 of the program: --input 0=' kernel $data/with_table.mlirbc
+expect 0 ' cycles = ' kernel $data/with_table.mlirbc --input 0=ones
+
 # what decides nothing (a row that a load begins at, how far a vector is rotated) may hold anything
 expect 0 ' cycles = ' kernel $data/parts_at.mlirbc
 expect 0 ' cycles = ' kernel $data/rotated.mlirbc
