@@ -6,7 +6,7 @@
 #define IMPORT_STRUCTURE_ORDER_H
 #include "import/program/program.h"
 
-#define ORDER_KEYS_MAX 8
+#define ORDER_KEYS_MAX 64
 
 enum order_view {
     ORDER_NUMBER,                       /* by value; NaN above all, zeros of both signs equal */

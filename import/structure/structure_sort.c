@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define OPERANDS_MAX 32
+#define OPERANDS_MAX 256
+#define SORTED_MAX 8                    /* arrays that one sort of the graph puts in order */
 
 struct sorting {
     struct hlo_builder *b;
@@ -69,13 +70,13 @@ static int first_less(struct sorting *s, const int *array, int count, bool is_fa
     return own.computation;
 }
 
-/* all arrays in the order of `key`, which may be the first of them */
-static void sort_by(struct sorting *s, int key, bool is_falling)
+/* `count` arrays in the order of `key`, which may be the first of them */
+static void sort_some(struct sorting *s, int key, int *array, int count, bool is_falling)
 {
-    int operand[OPERANDS_MAX + 1], extra = key == s->array[0] ? 0 : 1, body, made;
-    struct hlo_type part[OPERANDS_MAX + 1];
+    int operand[SORTED_MAX], extra = key == array[0] ? 0 : 1, body, made;
+    struct hlo_type part[SORTED_MAX];
     struct hlo_instruction i = {.op = OPCODE_SORT,
-                                .operand_count = s->count + extra,
+                                .operand_count = count + extra,
                                 .operand = operand,
                                 .place = s->b->place,
                                 .line = s->b->line,
@@ -86,8 +87,8 @@ static void sort_by(struct sorting *s, int key, bool is_falling)
                                                                .computation = &body}};
 
     operand[0] = key;
-    for (int k = 0; k < s->count; k++)
-        operand[k + extra] = s->array[k];
+    for (int k = 0; k < count; k++)
+        operand[k + extra] = array[k];
     for (int k = 0; k < i.operand_count; k++) {
         part[k] = *hlo_type_of(s->b, operand[k]);
         part[k].layout = NULL;
@@ -96,8 +97,23 @@ static void sort_by(struct sorting *s, int key, bool is_falling)
     i.type = HLO_TYPE(
         i.operand_count > 1 ? hlo_tuple_type(s->b->module->arena, i.operand_count, part) : part[0]);
     made = hlo_add(s->b->module, s->b->computation, &i);
-    for (int k = 0; k < s->count; k++)
-        s->array[k] = i.operand_count > 1 ? hlo_tuple_element(s->b, made, k + extra) : made;
+    for (int k = 0; k < count; k++)
+        array[k] = i.operand_count > 1 ? hlo_tuple_element(s->b, made, k + extra) : made;
+}
+
+/* all arrays in the order of `key`: as many at a time as a sort takes, which is stable, so that
+ * each time elements go the same way */
+static void sort_by(struct sorting *s, int key, bool is_falling)
+{
+    int done = 0;
+
+    while (done < s->count) {
+        int room = SORTED_MAX - (key != s->array[done]);
+        int count = s->count - done < room ? s->count - done : room;
+
+        sort_some(s, key, s->array + done, count, is_falling);
+        done += count;
+    }
 }
 
 /* ---- any comparison: a bitonic network along a dimension in front ---- */
@@ -255,7 +271,7 @@ int structure_sort(struct hlo_rewrite *rewrite, struct hlo_builder *b,
     if (hlo_type_of(b, operand[0])->rank == 0 || hlo_type_of(b, operand[0])->dim[s.dim] <= 1)
         return as_result(&s);
     if (structure_sorts(b->module, hlo_detail(from)->computation[0], &direction) &&
-        hlo_type_of(b, operand[0])->element != ELEMENT_PRED)
+        hlo_type_of(b, operand[0])->element != ELEMENT_PRED && s.count <= SORTED_MAX)
         return -1;
     if (!order_find(b->module, hlo_detail(from)->computation[0], &o))
         return is_network(&s) ? sort_by_network(&s) : -1;

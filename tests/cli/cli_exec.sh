@@ -322,6 +322,28 @@ ENTRY main {
 END
 expect 0 '1 of 1 results are within what is allowed' exec "$work/complex.hlo" --tpu v5e --compare
 
+# rows in the order of their ten columns, which are of two values each: what jnp.unique(x, axis=0) does
+awk 'BEGIN {
+    print "HloModule rows\n\nless {"
+    for (k = 0; k < 22; k++) printf "  p%d = s32[] parameter(%d)\n", k, k
+    print "  c9 = pred[] compare(p18, p19), direction=LT"
+    for (k = 8; k >= 0; k--) {
+        printf "  e%d = pred[] compare(p%d, p%d), direction=EQ\n", k, 2 * k, 2 * k + 1
+        printf "  l%d = pred[] compare(p%d, p%d), direction=LT\n", k, 2 * k, 2 * k + 1
+        printf "  a%d = pred[] and(e%d, c%d)\n  %sc%d = pred[] or(l%d, a%d)\n", k, k, k + 1,
+            k ? "" : "ROOT ", k, k, k
+    }
+    print "}\n\nENTRY main {\n  one = s32[] constant(1)\n  ones = s32[300] broadcast(one), dimensions={}"
+    for (k = 0; k < 10; k++)
+        printf "  x%d = s32[300] parameter(%d)\n  y%d = s32[300] and(x%d, ones)\n", k, k, k, k
+    printf "  n = s32[300] iota(), iota_dimension=0\n  ROOT s = ("
+    for (k = 0; k < 11; k++) printf "%ss32[300]", k ? ", " : ""
+    printf ") sort("
+    for (k = 0; k < 10; k++) printf "y%d, ", k
+    print "n), dimensions={0}, is_stable=true, to_apply=less\n}"
+}' >"$work/rows.hlo"
+expect 0 '11 of 11 results are within what is allowed' exec "$work/rows.hlo" --tpu v5e --compare
+
 # arrays of ten dimensions go through .npy and .safetensors files of as many
 cat >"$work/deep.hlo" <<END
 HloModule deep
