@@ -116,7 +116,9 @@ int expand_windows(struct graph *g, const struct graph_node *n);
  * NODE_NONE: another node, or one for the kernel.
  */
 int expand_shifts(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
-/* Sorts of long rows of which only some of the first are taken, as so many maxima, in all of g. */
+/* An s32 that rises as the values do: zeros are one, all NaNs are and the largest. */
+int expand_sort_keys(struct graph *g, int a);
+/* Sorts of rows of which only some of the first are taken, as so many maxima, in all of g. */
 void expand_tops(struct graph *g);
 /* A gather or scatter without the numbers of its index vectors that are always zero. */
 int expand_starts(struct graph *g, const struct graph_node *n);

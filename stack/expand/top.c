@@ -143,6 +143,28 @@ static int element(struct top *t, const struct graph_node *n, int k, bool is_fal
     return graph_reshape(g, made, s);
 }
 
+int expand_sort_keys(struct graph *g, int a)
+{
+    enum graph_dtype dtype = g->node[a].shape.dtype;
+    int x, bits, most, zero, sign, size, v;
+
+    if (dtype == DTYPE_U32) {
+        v = graph_bitcast_convert(g, a, DTYPE_S32);
+        return graph_binary(g, HLO_XOR, v, graph_splat(g, v, INT32_MIN));
+    }
+    if (dtype != DTYPE_F32 && dtype != DTYPE_BF16)
+        return graph_convert(g, a, DTYPE_S32);
+    x = graph_convert(g, a, DTYPE_F32);
+    bits = graph_bitcast_convert(g, x, DTYPE_S32);
+    most = graph_splat(g, bits, INT32_MAX);
+    zero = graph_splat(g, bits, 0);
+    sign = graph_binary(g, HLO_SHIFT_RIGHT_ARITHMETIC, bits, graph_splat(g, bits, 31));
+    size = graph_binary(g, HLO_AND, bits, most);
+    v = graph_binary(g, HLO_XOR, bits, graph_binary(g, HLO_AND, sign, most));
+    v = graph_select(g, graph_compare(g, COMPARE_EQ, size, zero), zero, v);
+    return graph_select(g, graph_compare(g, COMPARE_NE, x, x), most, v);
+}
+
 /* a tuple of the first `count` of each operand of the sort `n`, whose operands are in g */
 static int maxima(struct graph *g, const struct graph_node *n, int64_t count)
 {
@@ -165,6 +187,33 @@ static int maxima(struct graph *g, const struct graph_node *n, int64_t count)
     return graph_tuple(g, all, n->operand_count);
 }
 
+static bool is_small_top_k(const struct graph *g, const struct graph_node *n)
+{
+    const struct shape *s = &g->node[n->operand_count > 0 ? n->operand[0] : 0].shape;
+
+    return n->op == HLO_TOP_K && s->rank > 0 && (goes_along(s) || s->dtype == DTYPE_BF16) &&
+           n->count <= TAKEN_MAX && n->count * TAKEN_PART <= s->dim[s->rank - 1];
+}
+
+/* values and places */
+static int top_k(struct graph *g, const struct graph_node *n)
+{
+    int x = n->operand[0], along[3], both[2], first;
+    struct shape s = g->node[x].shape, places = s;
+    struct graph_node sort = {.operand = along, .operand_count = 3, .direction = COMPARE_GT};
+
+    places.dtype = DTYPE_S32;
+    along[0] = expand_sort_keys(g, x);
+    along[1] = s.dtype == DTYPE_BF16 ? graph_convert(g, x, DTYPE_F32) : x;
+    along[2] = graph_iota(g, places, s.rank - 1);
+    first = maxima(g, &sort, n->count);
+    both[0] = graph_tuple_element(g, first, 1);
+    if (s.dtype == DTYPE_BF16)
+        both[0] = graph_convert(g, both[0], DTYPE_BF16);
+    both[1] = graph_tuple_element(g, first, 2);
+    return graph_tuple(g, both, 2);
+}
+
 void expand_tops(struct graph *g)
 {
     int64_t *taken = mem_alloc(((size_t)g->node_count + 1) * sizeof(*taken));
@@ -172,7 +221,8 @@ void expand_tops(struct graph *g)
     struct rewrite w;
 
     for (int i = 0; i < g->node_count; i++) {
-        taken[i] = may_be_maxima(g, &g->node[i]) ? taken_of(g, i) : 0;
+        taken[i] = is_small_top_k(g, &g->node[i])  ? g->node[i].count
+                   : may_be_maxima(g, &g->node[i]) ? taken_of(g, i) : 0;
         is_any |= taken[i] > 0;
     }
     if (is_any) {
@@ -186,7 +236,7 @@ void expand_tops(struct graph *g)
             }
             n = rewrite_node(&w, i);
             graph_stand_for(&w.to, &n);
-            w.moved[i] = maxima(&w.to, &n, taken[i]);
+            w.moved[i] = n.op == HLO_TOP_K ? top_k(&w.to, &n) : maxima(&w.to, &n, taken[i]);
         }
         rewrite_end(&w);
     }

@@ -12,6 +12,7 @@
 #include "stack/passes/pieces.h"
 
 #include "base/units.h"
+#include "stack/expand/expand.h"
 
 #include <string.h>
 
@@ -35,27 +36,11 @@ static int splat(struct graph *g, int like, int64_t value)
     return graph_splat(g, like, (double)value);
 }
 
-/* an s32 that rises as the values do; all bits turned where they are to fall */
+/* keys that rise as the values do; all bits turned where they are to fall */
 static int keys_of(struct graph *g, int a, bool is_falling)
 {
-    enum graph_dtype dtype = g->node[a].shape.dtype;
-    int v = a;
+    int v = expand_sort_keys(g, a);
 
-    if (dtype == DTYPE_F32 || dtype == DTYPE_BF16) {
-        int x = graph_convert(g, a, DTYPE_F32), bits = graph_bitcast_convert(g, x, DTYPE_S32);
-        int most = splat(g, bits, INT32_MAX), zero = splat(g, bits, 0);
-        int sign = graph_binary(g, HLO_SHIFT_RIGHT_ARITHMETIC, bits, splat(g, bits, 31));
-        int size = graph_binary(g, HLO_AND, bits, most);
-
-        v = graph_binary(g, HLO_XOR, bits, graph_binary(g, HLO_AND, sign, most));
-        v = graph_select(g, graph_compare(g, COMPARE_EQ, size, zero), zero, v);
-        v = graph_select(g, graph_compare(g, COMPARE_NE, x, x), most, v);
-    } else if (dtype == DTYPE_U32) {
-        v = graph_bitcast_convert(g, a, DTYPE_S32);
-        v = graph_binary(g, HLO_XOR, v, splat(g, v, INT32_MIN));
-    } else {
-        v = graph_convert(g, a, DTYPE_S32);
-    }
     return is_falling ? graph_binary(g, HLO_XOR, v, splat(g, v, -1)) : v;
 }
 

@@ -70,6 +70,35 @@ static void draw_top(void)
                          arena_printf(&arena, "first.%d", k), -1);
 }
 
+/* some of them infinite, some no numbers */
+static int with_others(int x)
+{
+    int zero = graph_splat(&g, x, 0), others = graph_binary(&g, HLO_DIVIDE, x, zero);
+    int is_kept = graph_compare(&g, COMPARE_EQ, x, graph_splat(&g, x, below(2) ? 1 : -2));
+
+    return graph_select(&g, is_kept, x, others);
+}
+
+/* of any type */
+static void draw_top_k(void)
+{
+    static const enum graph_dtype dtypes[] = {DTYPE_F32, DTYPE_F32, DTYPE_BF16, DTYPE_S32,
+                                              DTYPE_U32};
+    struct shape s = {.dtype = dtypes[below(COUNT_OF(dtypes))], .rank = 1 + (int)below(3)};
+    int64_t most;
+    int x, top;
+
+    for (int d = 0; d < s.rank; d++)
+        s.dim[d] = 1 + below(d == s.rank - 1 ? (below(3) ? 300 : 5000) : d == s.rank - 2 ? 40 : 4);
+    most = s.dim[s.rank - 1] < 20 ? s.dim[s.rank - 1] : 20;
+    x = graph_parameter(&g, s, "x");
+    if (s.dtype == DTYPE_F32 && below(2))
+        x = with_others(x);
+    top = graph_top_k(&g, x, 1 + below(most));
+    graph_output(&g, graph_tuple_element(&g, top, 0), "values", -1);
+    graph_output(&g, graph_tuple_element(&g, top, 1), "places", -1);
+}
+
 TEST(the_first_few_are_those_of_a_sort)
 {
     static const char *const slices[] = {"v2-8", "v3-8", "v4-8", "v5e", "v6e", "v7x"};
@@ -81,7 +110,7 @@ TEST(the_first_few_are_those_of_a_sort)
 
         rng_init(&rng, seeds_at(i));
         r.slice = slices[below(COUNT_OF(slices))];
-        draw_top();
+        (below(2) ? draw_top : draw_top_k)();
         g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
         module_rig_check(&r, &g, seeds_at(i));
         one_graph_again();
