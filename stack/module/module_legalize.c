@@ -12,7 +12,7 @@
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/registry.h"
 #include "stack/passes/pass.h"
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "stack/passes/fusion.h"
 
-#include "stack/passes/move_steps.h"
+#include "stack/passes/moves/move_steps.h"
 
 #define PADDED_TIMES 4                  /* the memory of an array over that of its elements */
 #define WORK_OPERANDS 3                 /* of an elementwise operation */
@@ -26,13 +26,15 @@ static bool is_mostly_padding(const struct shape *s)
 /* one pass over the operands makes the whole group, at the speed of the memory */
 static bool is_streamed(const struct fusion *f, const struct fusion_group *p)
 {
+    const struct pass_context *c = f->context;
+    struct move_machine machine = {c->chip, c->codegen, c->vmem_rows};
     struct fusion_body body;
     struct arena a;
     bool is_made;
 
     arena_init(&a);
     is_made = fusion_make_body(f, p, &a, &body) && body.root_count == 1 &&
-              move_streamed_cycles(body.graph, f->context) < INT64_MAX;
+              move_streamed_cycles(body.graph, &machine) < INT64_MAX;
     arena_fini(&a);
     return is_made;
 }

@@ -16,7 +16,7 @@
 
 #include "stack/hlo/bitcast.h"
 #include "stack/kernels/dot/dot_form.h"
-#include "stack/passes/layout_order.h"
+#include "stack/passes/layout/layout_order.h"
 
 #include <string.h>
 

@@ -11,9 +11,9 @@
 
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/move_flat.h"
-#include "stack/passes/move_join.h"
-#include "stack/passes/move_repeat.h"
+#include "stack/passes/moves/move_flat.h"
+#include "stack/passes/moves/move_join.h"
+#include "stack/passes/moves/move_repeat.h"
 
 #define CHAIN_MAX 12
 #define STREAMING_TILE_CYCLES 10        /* of 4 KiB in or out: some times the memory's; and where what */
@@ -21,7 +21,7 @@
 #define STREAMING_CYCLES 3000
 
 struct moves {
-    const struct pass_context *context;
+    struct move_machine machine;
     struct graph *g;
     int *user_count, *user;             /* by node of the graph as it was; the last of them */
     bool *is_flattened;                 /* a reshape that is made in two (move_flat.h) */
@@ -70,7 +70,7 @@ static int64_t apart_cycles(const struct moves *m, const int *list, int count, s
 
         if (n->op == HLO_RESHAPE && array_is_bitcast(&m->g->node[n->operand[0]].shape, &n->shape))
             continue;
-        one = move_cycles(body_of(m->g, &list[i], 1, a), m->context);
+        one = move_cycles(body_of(m->g, &list[i], 1, a), &m->machine);
         if (one == INT64_MAX)
             return INT64_MAX;
         cycles += one;
@@ -122,7 +122,7 @@ static bool is_made_in_move(const struct moves *m, int node)
     if (m->user_count[node] != 1)
         return false;
     return n->op == HLO_CONCATENATE || n->op == HLO_PAD
-           || (n->op == HLO_CONVERT && m->context->codegen == CODEGEN_XLA
+           || (n->op == HLO_CONVERT && m->machine.codegen == CODEGEN_XLA
                && m->g->node[n->operand[0]].op == HLO_DOT);
 }
 
@@ -146,13 +146,13 @@ static int64_t find_steps(const struct moves *m, const int *list, int count, str
     *steps = (struct move_steps){.cycles = INT64_MAX};
     if (apart <= enough)
         return apart;
-    steps->cycles = move_streamed_cycles(whole, m->context);
+    steps->cycles = move_streamed_cycles(whole, &m->machine);
     steps->count = steps->cycles < INT64_MAX;
     steps->body[0] = whole;
     if (steps->cycles > enough) {
         struct move_steps more;
 
-        if (move_steps_find(whole, m->context, a, &more) && more.cycles < steps->cycles)
+        if (move_steps_find(whole, &m->machine, a, &more) && more.cycles < steps->cycles)
             *steps = more;
     }
     return apart;
@@ -163,13 +163,13 @@ static bool find_flat(const struct moves *m, int node, struct move_flat *flat)
     const struct graph_node *n = &m->g->node[node];
 
     return n->op == HLO_RESHAPE &&
-           move_flat_find(&m->g->node[n->operand[0]].shape, &n->shape, m->context, flat);
+           move_flat_find(&m->g->node[n->operand[0]].shape, &n->shape, &m->machine, flat);
 }
 
 static int make_repeat(struct rewrite *w, int node, const struct graph_node *n,
                        const struct moves *m)
 {
-    struct graph *body = move_repeat_find(m->g, node, m->context, w->to.arena);
+    struct graph *body = move_repeat_find(m->g, node, &m->machine, w->to.arena);
     int operand;
 
     if (!body)
@@ -231,7 +231,7 @@ static void find_flattened(struct moves *m, struct arena *a)
 
 int pass_moves(struct graph *g, const struct pass_context *c, struct err *e)
 {
-    struct moves m = {.context = c, .g = g};
+    struct moves m = {.machine = {c->chip, c->codegen, c->vmem_rows}, .g = g};
     struct arena a;
 
     (void)e;

@@ -4,8 +4,8 @@
  * joins them shifts lanes. Where the loop's body is lighter with the short dimensions first
  * (narrow.h), it gets and gives the array so; before and behind the loop the array is turned.
  */
-#include "stack/passes/layout_order.h"
-#include "stack/passes/narrow.h"
+#include "stack/passes/layout/layout_order.h"
+#include "stack/passes/layout/narrow.h"
 #include "stack/passes/pass.h"
 
 /* by state: how many of its last dimensions go first; NULL: none does so */

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/interp/interp.h"
-#include "stack/passes/move_steps.h"
+#include "stack/passes/moves/move_steps.h"
 #include "tests/rigs/pass_rig.h"
 #include "tests/test.h"
 
@@ -26,7 +26,8 @@ static struct pass_context context(void)
 /* cycles of all moves of the graph, each a kernel; renaming is none */
 static int64_t cycles_of_moves(void)
 {
-    struct pass_context c = context();
+    struct pass_context all = context();
+    struct move_machine c = {all.chip, all.codegen, all.vmem_rows};
     int64_t cycles = 0;
 
     for (int i = 0; i < graph.node_count; i++) {

@@ -1,5 +1,5 @@
 /*
- * Operations in pieces (stack/passes/pieces.h) against the whole ones, by the interpreter: each
+ * Operations in pieces (stack/passes/pieces/pieces.h) against the whole ones, by the interpreter: each
  * dimension cut by itself, all of them at once, and plainer forms; sorts over blocks.
  */
 #include "base/rng.h"
@@ -7,7 +7,7 @@
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/interp/interp.h"
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 #include "tests/rigs/conv_rig.h"
 #include "tests/test.h"
 

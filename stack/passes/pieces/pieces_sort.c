@@ -9,7 +9,7 @@
  * `outer` * 8 stands in row b / outer of tiles, b % outer of those outside, and exchanges between
  * blocks are slices of whole tiles but for the last three bits.
  */
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include "base/units.h"
 #include "stack/expand/expand.h"

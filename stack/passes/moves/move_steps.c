@@ -1,5 +1,5 @@
 /* Finds the dimensions that carry a move best, and makes its steps. */
-#include "stack/passes/move_steps.h"
+#include "stack/passes/moves/move_steps.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ struct search {
     enum graph_dtype dtype;
     struct shape first, last;           /* of the whole move */
     struct arrangement from, to;
-    const struct pass_context *context;
+    const struct move_machine *context;
     struct arena *arena;
 };
 
@@ -37,7 +37,7 @@ struct carrier {
 };
 
 /* the arrays in HBM */
-static int64_t cycles_of(const struct graph *body, const struct pass_context *c, bool is_streamed)
+static int64_t cycles_of(const struct graph *body, const struct move_machine *c, bool is_streamed)
 {
     struct array array[OPERANDS_MAX], result;
     const struct array *operand[OPERANDS_MAX], *results[] = {&result};
@@ -59,12 +59,12 @@ static int64_t cycles_of(const struct graph *body, const struct pass_context *c,
     return kernel_move.tilings(&job, &t, 1) ? t.predicted_cycles : INT64_MAX;
 }
 
-int64_t move_cycles(const struct graph *body, const struct pass_context *c)
+int64_t move_cycles(const struct graph *body, const struct move_machine *c)
 {
     return cycles_of(body, c, false);
 }
 
-int64_t move_streamed_cycles(const struct graph *body, const struct pass_context *c)
+int64_t move_streamed_cycles(const struct graph *body, const struct move_machine *c)
 {
     return cycles_of(body, c, true);
 }
@@ -281,7 +281,7 @@ static bool find(struct search *x, struct move_steps *out)
     return out->count > 0;
 }
 
-bool move_steps_find(const struct graph *whole, const struct pass_context *c, struct arena *a,
+bool move_steps_find(const struct graph *whole, const struct move_machine *c, struct arena *a,
                      struct move_steps *out)
 {
     struct move_map *map = mem_alloc(sizeof(*map));

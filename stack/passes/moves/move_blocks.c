@@ -1,5 +1,5 @@
 /* Writes the loop over blocks of rows, and the places of its rounds. */
-#include "stack/passes/move_blocks.h"
+#include "stack/passes/moves/move_blocks.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/graph_shape.h"

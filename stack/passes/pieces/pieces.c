@@ -1,5 +1,5 @@
 /* Operations in pieces: how each may be cut, and how its pieces become the whole again. */
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include "base/units.h"
 

@@ -8,7 +8,7 @@
  */
 #ifndef STACK_MOVE_FLAT_H
 #define STACK_MOVE_FLAT_H
-#include "stack/passes/move_split.h"
+#include "stack/passes/moves/move_split.h"
 
 struct move_flat {
     struct shape from, flat, to;        /* `flat` is `to` where there is one move alone */
@@ -23,7 +23,7 @@ struct move_flat {
  * How such a reshape is made, where that is predicted to take less than it does in one. False: `from`
  * to `to` streams, or is made sooner as it is.
  */
-bool move_flat_find(const struct shape *from, const struct shape *to, const struct pass_context *c,
+bool move_flat_find(const struct shape *from, const struct shape *to, const struct move_machine *c,
                     struct move_flat *out);
 /* the result in g of what was found */
 int move_flat_make(struct graph *g, int operand, const struct move_flat *flat);

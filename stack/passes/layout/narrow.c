@@ -6,9 +6,9 @@
  * either order is compared, with the copies that others need who make what the group reads or read
  * what it makes. Groups of elementwise work alone are islands (layout_islands.c).
  */
-#include "stack/passes/narrow.h"
+#include "stack/passes/layout/narrow.h"
 
-#include "stack/passes/layout_order.h"
+#include "stack/passes/layout/layout_order.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* Finds the array between two shapes, and the parts that are joined first. */
-#include "stack/passes/move_flat.h"
+#include "stack/passes/moves/move_flat.h"
 
 #include "base/units.h"
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
 #include "stack/kernels/move/move_map.h"
-#include "stack/passes/move_blocks.h"
+#include "stack/passes/moves/move_blocks.h"
 
 #define PARTS_MAX 16
 #define PART_ROWS 8                     /* a part begins with a tile of rows */
@@ -51,7 +51,7 @@ static bool has_map(const struct shape *from, const struct shape *to)
 }
 
 static int64_t cycles_of(const struct shape *from, int64_t rows, const struct shape *to,
-                         const struct pass_context *c, bool is_streamed)
+                         const struct move_machine *c, bool is_streamed)
 {
     int64_t cycles;
     struct arena a;
@@ -71,7 +71,7 @@ static struct shape part_shape(const struct shape *from, int64_t rows)
     return shape_make(from->dtype, 1, (int64_t[]){rows * row_elements(from)});
 }
 
-static int64_t join_cycles(const struct shape *from, int64_t rows, const struct pass_context *c)
+static int64_t join_cycles(const struct shape *from, int64_t rows, const struct move_machine *c)
 {
     int64_t cycles;
     int part[PARTS_MAX], count = 0;
@@ -93,7 +93,7 @@ static int64_t join_cycles(const struct shape *from, int64_t rows, const struct 
 }
 
 /* of the first move of `f`, and its parts; INT64_MAX: it streams in no parts */
-static int64_t parts_cycles(struct move_flat *f, const struct pass_context *c)
+static int64_t parts_cycles(struct move_flat *f, const struct move_machine *c)
 {
     for (int64_t parts = 2; f->flat.rank == 1 && parts <= PARTS_MAX; parts++) {
         int64_t rows = round_up(div_up(f->from.dim[0], parts), PART_ROWS), part, join;
@@ -110,7 +110,7 @@ static int64_t parts_cycles(struct move_flat *f, const struct pass_context *c)
     return INT64_MAX;
 }
 
-static int64_t first_cycles(struct move_flat *f, const struct pass_context *c);
+static int64_t first_cycles(struct move_flat *f, const struct move_machine *c);
 
 static struct shape some_rows(const struct shape *from, int64_t rows)
 {
@@ -121,7 +121,7 @@ static struct shape some_rows(const struct shape *from, int64_t rows)
 }
 
 /* of so many rows as a vector; *part_rows: in parts of how many */
-static int64_t some_cycles(const struct move_flat *f, int64_t rows, const struct pass_context *c,
+static int64_t some_cycles(const struct move_flat *f, int64_t rows, const struct move_machine *c,
                            int64_t *part_rows)
 {
     struct move_flat some = {.from = some_rows(&f->from, rows), .flat = part_shape(&f->from, rows)};
@@ -136,7 +136,7 @@ static int64_t some_cycles(const struct move_flat *f, int64_t rows, const struct
 }
 
 /* likewise of blocks of rows, in a loop, and of the rows behind them */
-static int64_t blocks_cycles(struct move_flat *f, const struct pass_context *c)
+static int64_t blocks_cycles(struct move_flat *f, const struct move_machine *c)
 {
     int64_t rows = f->flat.rank == 1 ? move_block_rows(&f->from) : 0, block, rest;
 
@@ -150,7 +150,7 @@ static int64_t blocks_cycles(struct move_flat *f, const struct pass_context *c)
     return f->blocks * block + rest;
 }
 
-static int64_t first_cycles(struct move_flat *f, const struct pass_context *c)
+static int64_t first_cycles(struct move_flat *f, const struct move_machine *c)
 {
     int64_t cycles;
 
@@ -185,7 +185,7 @@ static int common_dims(const struct shape *x, const struct shape *y)
     return count;
 }
 
-static void try_through(struct move_flat *f, int kept, const struct pass_context *c)
+static void try_through(struct move_flat *f, int kept, const struct move_machine *c)
 {
     struct move_flat other = {.from = f->from, .to = f->to, .flat = flat_behind(&f->from, kept)};
     int64_t first = first_cycles(&other, c), second;
@@ -198,7 +198,7 @@ static void try_through(struct move_flat *f, int kept, const struct pass_context
         *f = other;
 }
 
-bool move_flat_find(const struct shape *from, const struct shape *to, const struct pass_context *c,
+bool move_flat_find(const struct shape *from, const struct shape *to, const struct move_machine *c,
                     struct move_flat *out)
 {
     int64_t as_it_is;

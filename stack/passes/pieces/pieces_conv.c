@@ -1,5 +1,5 @@
 /* Convolutions in pieces: groups, images, pixels, features, taps; and plainer ones. */
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include "base/units.h"
 

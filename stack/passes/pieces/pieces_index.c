@@ -2,7 +2,7 @@
  * Gathers, scatters and select-and-scatters in pieces: rows of indices, columns of slices, and
  * elements together with all places whose windows reach them.
  */
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Makes the new nodes of pass_layout by the orders that were found: each with its dimensions in its
  * order, what it reads turned into that where it lies in another.
  */
-#include "stack/passes/layout_order.h"
+#include "stack/passes/layout/layout_order.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * element by element. So some parts that follow each other are joined first, and what they became
  * then.
  */
-#include "stack/passes/move_join.h"
+#include "stack/passes/moves/move_join.h"
 
 #include "base/units.h"
 #include "stack/hlo/rewrite.h"

@@ -5,7 +5,7 @@
  */
 #ifndef STACK_MOVE_SPLIT_H
 #define STACK_MOVE_SPLIT_H
-#include "stack/passes/move_steps.h"
+#include "stack/passes/moves/move_steps.h"
 
 struct move_split {
     int64_t part_rows;                  /* made at a time; 0: it is not made so */
@@ -15,7 +15,7 @@ struct move_split {
 
 /* how, where that is predicted to take less than all of it at once; false: it streams, or does not */
 bool move_split_find(const struct shape *vector, const struct shape *rows,
-                     const struct pass_context *c, struct move_split *out);
+                     const struct move_machine *c, struct move_split *out);
 /* the result in g of what was found */
 int move_split_make(struct graph *g, int vector, const struct shape *rows,
                     const struct move_split *split);

@@ -7,8 +7,7 @@
  * take, which are row-major; tiles, which are ours (stack/hlo/array.h).
  */
 #include "stack/hlo/kept.h"
-#include "stack/passes/layout_order.h"
-#include "stack/passes/pass.h"
+#include "stack/passes/layout/layout_order.h"
 
 static bool is_row_major(const struct layout_assignment *l, int node,
                          const struct layout_order *o)

@@ -10,7 +10,7 @@
  * Which products are transposed: those behind which fewer bytes are copied then, up to the next
  * operation that needs an order of its own.
  */
-#include "stack/passes/layout_order.h"
+#include "stack/passes/layout/layout_order.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/bitcast.h"

@@ -1,11 +1,11 @@
 /* Finds the parts of a vector that become rows, and writes them. */
-#include "stack/passes/move_split.h"
+#include "stack/passes/moves/move_split.h"
 
 #include "base/units.h"
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
-#include "stack/passes/move_blocks.h"
+#include "stack/passes/moves/move_blocks.h"
 
 #define PARTS_MAX 16
 #define PART_ROWS 32                    /* a part begins with a tile of rows of any type */
@@ -39,7 +39,7 @@ static struct graph *part_body(const struct shape *vector, const struct shape *r
 
 /* of the first `count` rows */
 static int64_t cycles_of(const struct shape *vector, const struct shape *rows, int64_t count,
-                         const struct pass_context *c, bool is_streamed)
+                         const struct move_machine *c, bool is_streamed)
 {
     int64_t cycles;
     struct arena a;
@@ -53,7 +53,7 @@ static int64_t cycles_of(const struct shape *vector, const struct shape *rows, i
 
 /* of `count` rows, in as few parts as stream; INT64_MAX: none do */
 static int64_t parts_cycles(const struct shape *vector, const struct shape *rows, int64_t count,
-                            const struct pass_context *c, int64_t *part_rows)
+                            const struct move_machine *c, int64_t *part_rows)
 {
     *part_rows = count;
     for (int64_t parts = 1; parts <= PARTS_MAX; parts++) {
@@ -68,7 +68,7 @@ static int64_t parts_cycles(const struct shape *vector, const struct shape *rows
 }
 
 static int64_t blocks_cycles(const struct shape *vector, const struct shape *rows,
-                             const struct pass_context *c, struct move_split *s)
+                             const struct move_machine *c, struct move_split *s)
 {
     int64_t count = move_block_rows(rows), block, rest = 0;
 
@@ -82,7 +82,7 @@ static int64_t blocks_cycles(const struct shape *vector, const struct shape *row
 }
 
 bool move_split_find(const struct shape *vector, const struct shape *rows,
-                     const struct pass_context *c, struct move_split *out)
+                     const struct move_machine *c, struct move_split *out)
 {
     int64_t cycles;
 

@@ -5,12 +5,12 @@
  */
 #ifndef STACK_MOVE_REPEAT_H
 #define STACK_MOVE_REPEAT_H
-#include "stack/passes/move_steps.h"
+#include "stack/passes/moves/move_steps.h"
 
 /*
  * The body of such a move, in `a`: of what is broadcast, in place of reshape `node` and the broadcast
  * that it reads. NULL: it is something else, or one move of both takes longer than the reshape alone.
  */
-struct graph *move_repeat_find(const struct graph *g, int node, const struct pass_context *c,
+struct graph *move_repeat_find(const struct graph *g, int node, const struct move_machine *c,
                                struct arena *a);
 #endif

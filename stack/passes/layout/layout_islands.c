@@ -6,7 +6,8 @@
  * predictions and labels f32[60000,1] of a loss: the module lays them out at its entry as they are
  * read. Sums over any dimension take it as it is; what else reads it gets a copy.
  */
-#include "stack/passes/layout_order.h"
+#include "stack/passes/layout/layout_order.h"
+#include "stack/passes/layout/narrow.h"
 
 #include <string.h>
 
@@ -84,16 +85,6 @@ static void join_operands(struct islands *s, int node)
     }
 }
 
-/* the last `count` dimensions first */
-static struct layout_order turned_by(int rank, int count)
-{
-    struct layout_order o = {.is_set = true};
-
-    for (int i = 0; i < rank; i++)
-        o.dim[i] = (i + rank - count) % rank;
-    return o;
-}
-
 /* false: row-major is nearly as good as any other */
 static bool find_order(const struct shape *s, struct layout_order *best)
 {
@@ -101,7 +92,7 @@ static bool find_order(const struct shape *s, struct layout_order *best)
     int64_t usual = layout_padded_bytes(s, &plain), least = usual;
 
     for (int count = 1; count < s->rank; count++) {
-        struct layout_order o = turned_by(s->rank, count);
+        struct layout_order o = narrow_order(s->rank, count);
         int64_t bytes = layout_padded_bytes(s, &o);
 
         if (bytes < least) {

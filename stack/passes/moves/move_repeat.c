@@ -1,5 +1,5 @@
 /* Recognises repeated elements, and makes the body of their move. */
-#include "stack/passes/move_repeat.h"
+#include "stack/passes/moves/move_repeat.h"
 
 #include "stack/hlo/array.h"
 #include "stack/hlo/bitcast.h"
@@ -59,7 +59,7 @@ static struct graph *reshape_alone(const struct shape *from, const struct shape 
 
 /* of the broadcast, and of the reshape behind it */
 static int64_t apart_cycles(const struct shape *spread, const struct shape *to,
-                            const struct pass_context *c, struct arena *a)
+                            const struct move_machine *c, struct arena *a)
 {
     int64_t reshape = move_cycles(reshape_alone(spread, to, a), c);
     struct array all;
@@ -68,7 +68,7 @@ static int64_t apart_cycles(const struct shape *spread, const struct shape *to,
     return reshape == INT64_MAX ? reshape : reshape + all.tile_count * BROADCAST_TILE_CYCLES;
 }
 
-struct graph *move_repeat_find(const struct graph *g, int node, const struct pass_context *c,
+struct graph *move_repeat_find(const struct graph *g, int node, const struct move_machine *c,
                                struct arena *a)
 {
     const struct graph_node *n = &g->node[node], *broadcast;

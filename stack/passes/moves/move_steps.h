@@ -8,13 +8,20 @@
  */
 #ifndef STACK_MOVE_STEPS_H
 #define STACK_MOVE_STEPS_H
-#include "stack/passes/pass.h"
+#include "stack/kernels/pipeline/kernel.h"
 
 #define MOVE_STEPS_MAX 3
 
+/* what moves are made for */
+struct move_machine {
+    const struct chip *chip;
+    enum codegen codegen;
+    int64_t vmem_rows;                  /* that a kernel has for windows and scratch */
+};
+
 /* cycles of a body as a kernel by itself; by the way that streams, INT64_MAX where none does */
-int64_t move_cycles(const struct graph *body, const struct pass_context *c);
-int64_t move_streamed_cycles(const struct graph *body, const struct pass_context *c);
+int64_t move_cycles(const struct graph *body, const struct move_machine *c);
+int64_t move_streamed_cycles(const struct graph *body, const struct move_machine *c);
 
 struct move_steps {
     int count;
@@ -26,6 +33,6 @@ struct move_steps {
  * The cheapest steps that make what `whole` makes, a body of one parameter and one result. False:
  * there are none. Bodies are in `a`.
  */
-bool move_steps_find(const struct graph *whole, const struct pass_context *c, struct arena *a,
+bool move_steps_find(const struct graph *whole, const struct move_machine *c, struct arena *a,
                      struct move_steps *out);
 #endif

@@ -2,7 +2,7 @@
  * Products of high precision, and convolutions likewise, as products of their operands' parts: a
  * kernel that makes the parts by itself keeps up to six of each tile in vector memory.
  */
-#include "stack/passes/pieces.h"
+#include "stack/passes/pieces/pieces.h"
 
 #include "stack/hlo/precision.h"
 
