@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
+#include "tests/rigs/drawn_graphs.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
 #include "tests/rigs/seeds.h"
@@ -111,20 +112,7 @@ static void draw_graph(void)
 
 TEST(any_box_is_read_and_written)
 {
-    static const char *const slices[] = {"v2-8", "v3-8", "v4-8", "v5e", "v6e", "v7x"};
-    int count = seeds_count(60);
-
-    seeds_print(count);
-    for (int i = 0; i < count; i++) {
-        struct module_rig r = {.megacore = false};
-
-        rng_init(&rng, seeds_at(i));
-        r.slice = slices[below(COUNT_OF(slices))];
-        draw_graph();
-        g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
-        module_rig_check(&r, &g, seeds_at(i));
-        one_graph_again();
-    }
+    drawn_graphs_check(60, &rng, draw_graph);
 }
 
 /* a step of a stencil: 10,600 cycles once in each round, and more registers than there are before */

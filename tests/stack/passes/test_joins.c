@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
+#include "tests/rigs/drawn_graphs.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
 #include "tests/rigs/seeds.h"
@@ -56,20 +57,7 @@ static void draw_join(void)
 
 TEST(any_parts_are_joined)
 {
-    static const char *const slices[] = {"v2-8", "v3-8", "v4-8", "v5e", "v6e", "v7x"};
-    int count = seeds_count(40);
-
-    seeds_print(count);
-    for (int i = 0; i < count; i++) {
-        struct module_rig r = {.megacore = false};
-
-        rng_init(&rng, seeds_at(i));
-        r.slice = slices[below(COUNT_OF(slices))];
-        draw_join();
-        g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
-        module_rig_check(&r, &g, seeds_at(i));
-        one_graph_again();
-    }
+    drawn_graphs_check(40, &rng, draw_join);
 }
 
 /* one element at a time, 1.4 million cycles, where there were more than 20 */

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
+#include "tests/rigs/drawn_graphs.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
 #include "tests/rigs/seeds.h"
@@ -50,22 +51,14 @@ static int draw_repeat(void)
     return repeated(x, times);
 }
 
+static void draw_result(void)
+{
+    graph_output(&g, draw_repeat(), "made", -1);
+}
+
 TEST(any_repeat_stays_what_it_is)
 {
-    static const char *const slices[] = {"v2-8", "v3-8", "v4-8", "v5e", "v6e", "v7x"};
-    int count = seeds_count(60);
-
-    seeds_print(count);
-    for (int i = 0; i < count; i++) {
-        struct module_rig r = {.megacore = false};
-
-        rng_init(&rng, seeds_at(i));
-        r.slice = slices[below(COUNT_OF(slices))];
-        graph_output(&g, draw_repeat(), "made", -1);
-        g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
-        module_rig_check(&r, &g, seeds_at(i));
-        one_graph_again();
-    }
+    drawn_graphs_check(60, &rng, draw_result);
 }
 
 /* as many cycles as are given at most, for images whose last two dimensions but one are doubled */

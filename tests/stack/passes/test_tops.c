@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "stack/hlo/graph_shape.h"
+#include "tests/rigs/drawn_graphs.h"
 #include "tests/rigs/module_rig.h"
 #include "tests/rigs/one_graph.h"
 #include "tests/rigs/seeds.h"
@@ -99,22 +100,14 @@ static void draw_top_k(void)
     graph_output(&g, graph_tuple_element(&g, top, 1), "places", -1);
 }
 
+static void draw_any(void)
+{
+    (below(2) ? draw_top : draw_top_k)();
+}
+
 TEST(the_first_few_are_those_of_a_sort)
 {
-    static const char *const slices[] = {"v2-8", "v3-8", "v4-8", "v5e", "v6e", "v7x"};
-    int count = seeds_count(60);
-
-    seeds_print(count);
-    for (int i = 0; i < count; i++) {
-        struct module_rig r = {.megacore = false};
-
-        rng_init(&rng, seeds_at(i));
-        r.slice = slices[below(COUNT_OF(slices))];
-        (below(2) ? draw_top : draw_top_k)();
-        g.name = arena_printf(&arena, "seed %llu", (unsigned long long)seeds_at(i));
-        module_rig_check(&r, &g, seeds_at(i));
-        one_graph_again();
-    }
+    drawn_graphs_check(60, &rng, draw_any);
 }
 
 /* the best of a vocabulary: a whole sort of eight rows of 151,936 once took a billion cycles */
