@@ -10,8 +10,9 @@
 #ifndef EXPAND_RANKS_H
 #define EXPAND_RANKS_H
 #include "import/program/program.h"
+#include "stack/hlo/graph.h"
 
-#define RANKS_MAX 8                     /* dimensions that the compiler has (stack/hlo/graph.h) */
+#define RANKS_MAX GRAPH_RANK_MAX        /* dimensions that the compiler has */
 #define RANKS_READ_MAX 64               /* dimensions that NumPy's arrays may have */
 
 int ranks_rewrite(const struct hlo_module *old, struct hlo_module *made, struct arena *a,
