@@ -37,14 +37,21 @@ static struct eval_array *make_inputs(struct exec_program *p, int device, struct
     return array;
 }
 
-static int evaluate(const struct exec_options *o, struct exec_program *p, struct arena *a,
-                    struct err *e)
+static struct eval_program *open_program(const struct exec_options *o, struct exec_program *p,
+                                         struct err *e)
 {
     struct eval_settings settings = {
         .precision = o->precision != EXEC_AS_PROGRAM ? EVAL_EXACT : EVAL_BF16_DEFAULT,
         .replica_count = p->graph.module->replica_count,
         .partition_count = p->graph.module->partition_count, .seed = (uint64_t)o->seed,
         .kernels = o->kernels, .user = p, .infeed = exec_evaluator_takes, .outfeed = exec_evaluator_gives};
+
+    return eval_open(p->graph.device, &settings, e);
+}
+
+static int evaluate(const struct exec_options *o, struct exec_program *p,
+                    struct eval_program *program, struct arena *a, struct err *e)
+{
     size_t devices = (size_t)p->graph.devices;
     const struct eval_array **input = arena_array(a, devices, sizeof(*input));
     struct eval_array **output = arena_array(a, devices, sizeof(*output));
@@ -54,7 +61,7 @@ static int evaluate(const struct exec_options *o, struct exec_program *p, struct
         input[d] = make_inputs(p, d, a);
         output[d] = arena_array(a, (size_t)p->result_count + 1, sizeof(**output));
     }
-    if (eval_run(p->graph.device, &settings, input, output, a, &report, e))
+    if (eval_step(program, input, output, a, &report, e))
         return -1;
     for (int d = 0; d < p->graph.devices; d++) {
         for (int i = 0; i < p->result_count; i++)
@@ -71,21 +78,26 @@ static int evaluate(const struct exec_options *o, struct exec_program *p, struct
 int exec_on_host(const struct exec_options *o, struct exec_program *p, struct err *e)
 {
     double began_s = progress_seconds();
+    struct eval_program *program;
     struct arena a;
-    int status;
+    int status = 0;
 
     if (exec_make_up(o, p, e))
         return -1;
     exec_rewind_queues(p);
-    for (int64_t step = 0; step < o->steps; step++) {
+    program = open_program(o, p, e);
+    if (!program)
+        return -1;
+    for (int64_t step = 0; step < o->steps && !status; step++) {
         if (step)
             exec_feed_back(p);
         arena_init(&a);
-        status = evaluate(o, p, &a, e);
+        status = evaluate(o, p, program, &a, e);
         arena_fini(&a);
-        if (status)
-            return -1;
     }
+    eval_close(program);
+    if (status)
+        return -1;
     if (!o->is_quiet)
         printf("evaluated on the host in %.3f s\n", progress_seconds() - began_s);
     return 0;

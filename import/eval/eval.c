@@ -1,6 +1,7 @@
 /* Takes the arrays of a program's parameters, evaluates its entry, gives its results' arrays. */
 #include "import/eval/eval.h"
 #include "import/eval/eval_impl.h"
+#include "import/eval/tape.h"
 #include "import/lanes/stride.h"
 #include "import/program/mixed.h"
 
@@ -151,6 +152,14 @@ static int check_module(struct eval *ev)
     return 0;
 }
 
+/* A program that is evaluated once or again and again. */
+struct eval_program {
+    struct eval ev;
+    struct arena widened_room;
+    struct hlo_module widened;          /* m with operands of one type each, where it mixes them */
+    bool is_widened;
+};
+
 static void eval_init(struct eval *ev, const struct hlo_module *m, const struct eval_settings *s)
 {
     size_t devices;
@@ -171,29 +180,42 @@ static void eval_init(struct eval *ev, const struct hlo_module *m, const struct 
     ev->plan = arena_array(&ev->scratch, (size_t)m->computation_count, sizeof(*ev->plan));
     ev->rng_drawn = arena_array(&ev->scratch, devices, sizeof(*ev->rng_drawn));
     ev->rng_state = arena_array(&ev->scratch, devices, sizeof(*ev->rng_state));
+    ev->device = arena_array(&ev->scratch, devices, sizeof(*ev->device));
+    for (int k = 0; k < ev->device_count; k++)
+        ev->device[k] = k;
     if (s->threads > 0)
         openblas_set_num_threads(s->threads);
 }
 
+/* what one evaluation leaves that the next must not see */
+static void begin_again(struct eval *ev, struct eval_report *r, struct err *e)
+{
+    ev->report = r;
+    ev->err = e;
+    ev->steps = 0;
+    memset(ev->rng_drawn, 0, (size_t)ev->device_count * sizeof(*ev->rng_drawn));
+    memset(ev->rng_state, 0, (size_t)ev->device_count * sizeof(*ev->rng_state));
+    *r = (struct eval_report){ 0 };
+}
+
 static int run_entry(struct eval *ev, const struct eval_array *const *input,
-                     struct eval_array *const *output, struct arena *a)
+                     struct eval_array *const *output, struct arena *a,
+                     struct arena *scratch)
 {
     const struct hlo_computation *c = entry_of(ev->m);
     size_t devices = (size_t)ev->device_count, parameters = (size_t)c->parameter_count;
-    int *device = arena_array(&ev->scratch, devices, sizeof(int));
-    struct value ***argument = arena_array(&ev->scratch, devices, sizeof(*argument));
-    struct value **result = arena_array(&ev->scratch, devices, sizeof(*result));
+    struct value ***argument = arena_array(scratch, devices, sizeof(*argument));
+    struct value **result = arena_array(scratch, devices, sizeof(*result));
     int status;
 
     for (int k = 0; k < ev->device_count; k++) {
         const struct eval_array *next = input ? input[k] : NULL;
 
-        device[k] = k;
-        argument[k] = arena_array(&ev->scratch, parameters + 1, sizeof(**argument));
+        argument[k] = arena_array(scratch, parameters + 1, sizeof(**argument));
         for (int p = 0; p < c->parameter_count; p++)
             argument[k][p] = build(ev, c->instruction[c->parameter[p]].type, &next);
     }
-    status = eval_computation(ev, ev->m->entry, ev->device_count, device, argument, result);
+    status = eval_computation(ev, ev->m->entry, ev->device_count, ev->device, argument, result);
     for (int k = 0; k < ev->device_count; k++) {
         if (!status)
             status = give_results(ev, result[k], output[k], a);
@@ -202,39 +224,66 @@ static int run_entry(struct eval *ev, const struct eval_array *const *input,
     return status;
 }
 
-static int run_module(const struct hlo_module *m, const struct eval_settings *s,
-                      const struct eval_array *const *input, struct eval_array *const *output,
-                      struct arena *a, struct eval_report *r, struct err *e)
+struct eval_program *eval_open(const struct hlo_module *m, const struct eval_settings *s,
+                               struct err *e)
+{
+    struct eval_program *p = mem_alloc(sizeof(*p));
+
+    arena_init(&p->widened_room);
+    p->is_widened = hlo_is_mixed(m);
+    if (p->is_widened && hlo_widen_mixed(m, &p->widened, &p->widened_room, e)) {
+        arena_fini(&p->widened_room);
+        mem_free(p);
+        return NULL;
+    }
+    p->ev.m = p->is_widened ? &p->widened : m;
+    p->ev.err = e;
+    if (!check_module(&p->ev)) {
+        eval_init(&p->ev, p->ev.m, s);
+        return p;
+    }
+    eval_close(p);
+    return NULL;
+}
+
+int eval_step(struct eval_program *p, const struct eval_array *const *input,
+              struct eval_array *const *output, struct arena *a, struct eval_report *r,
+              struct err *e)
 {
     struct eval_report nobodys;
-    struct eval ev = { .m = m, .report = r ? r : &nobodys, .err = e };
+    struct arena scratch;
     int status;
 
-    *ev.report = (struct eval_report){ 0 };
-    if (check_module(&ev))
-        return -1;
-    eval_init(&ev, m, s);
-    status = run_entry(&ev, input, output, a);
-    ev.report->steps = ev.steps;
-    for (int k = 0; k < m->computation_count; k++)
-        mem_free(ev.plan[k].spare);
-    value_pool_free(&ev.pool);
-    arena_fini(&ev.scratch);
+    begin_again(&p->ev, r ? r : &nobodys, e);
+    arena_init(&scratch);
+    status = run_entry(&p->ev, input, output, a, &scratch);
+    arena_fini(&scratch);
+    p->ev.report->steps = p->ev.steps;
     return status;
+}
+
+void eval_close(struct eval_program *p)
+{
+    if (!p)
+        return;
+    for (int k = 0; p->ev.plan && k < p->ev.m->computation_count; k++)
+        mem_free(p->ev.plan[k].spare);
+    tape_free_all(&p->ev);
+    value_pool_free(&p->ev.pool);
+    arena_fini(&p->ev.scratch);
+    if (p->is_widened)
+        hlo_module_fini(&p->widened);
+    arena_fini(&p->widened_room);
+    mem_free(p);
 }
 
 int eval_run(const struct hlo_module *m, const struct eval_settings *s,
              const struct eval_array *const *input, struct eval_array *const *output,
              struct arena *a, struct eval_report *r, struct err *e)
 {
-    struct hlo_module widened;
-    int status;
+    struct eval_program *p = eval_open(m, s, e);
+    int status = p ? eval_step(p, input, output, a, r, e) : -1;
 
-    if (!hlo_is_mixed(m))
-        return run_module(m, s, input, output, a, r, e);
-    if (hlo_widen_mixed(m, &widened, a, e))
-        return -1;
-    status = run_module(&widened, s, input, output, a, r, e);
-    hlo_module_fini(&widened);
+    eval_close(p);
     return status;
 }

@@ -62,10 +62,22 @@ struct eval_report {
 };
 
 /*
+ * A program to be evaluated several times: what was found out about it is kept. The module must
+ * live as long; NULL with the error set.
+ */
+struct eval_program;
+struct eval_program *eval_open(const struct hlo_module *m, const struct eval_settings *s,
+                               struct err *e);
+void eval_close(struct eval_program *p);                /* NULL is nothing */
+/*
  * Evaluates the entry computation. input[device][leaf]: leaves of the parameters, from the left;
  * output[device][leaf]: rows of hlo_type_leaves(result) that the caller gives, filled with arrays
  * of arena `a`; tokens have no data. 0, or -1 with file, line and the instruction's name.
  */
+int eval_step(struct eval_program *p, const struct eval_array *const *input,
+              struct eval_array *const *output, struct arena *a, struct eval_report *r,
+              struct err *e);
+/* the same of a program that is evaluated once */
 int eval_run(const struct hlo_module *m, const struct eval_settings *s,
              const struct eval_array *const *input, struct eval_array *const *output,
              struct arena *a, struct eval_report *r, struct err *e);

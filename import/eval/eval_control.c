@@ -1,5 +1,6 @@
 /* Operations that order others: calls, loops, branches, tuples, and what only hands on. */
 #include "import/eval/handlers.h"
+#include "import/eval/tape.h"
 
 int eval_parameter(struct frame *f, int index)
 {
@@ -201,16 +202,32 @@ static int loop_step(struct loop *l, struct frame *f, int body)
     return status;
 }
 
+/* the rest of the loop, device by device */
+static int loop_by_tape(struct loop *l, struct frame *f, int index, struct tape *t)
+{
+    int status = 0;
+
+    for (int k = 0; k < l->count && !status; k++)
+        status = tape_run(f->ev, t, l->device[k], &l->state[k],
+                          frame_value(f, l->place[k], index));
+    return status;
+}
+
+/* Once round, then by a tape if there is one: a loop of one round is not worth it. */
 int eval_while(struct frame *f, int index)
 {
     const struct hlo_instruction *i = &f->c->instruction[index];
+    struct tape *t = NULL;
     struct loop l;
     int status;
 
     loop_init(&l, f, index);
     while (!(status = loop_test(&l, f, index, hlo_detail(i)->computation[1])) && l.count &&
-           !(status = loop_step(&l, f, hlo_detail(i)->computation[0])))
+           !(status = loop_step(&l, f, hlo_detail(i)->computation[0])) &&
+           !(t = tape_of_loop(f->ev, (int)(f->c - f->ev->m->computation), index)))
         continue;
+    if (t && !status)
+        status = loop_by_tape(&l, f, index, t);
     loop_fini(&l, f);
     return status;
 }

@@ -20,6 +20,7 @@ struct eval_plan {
     struct region *region;              /* the computation as one of scalars (region.h) */
     bool is_region_tried;
     int times;                          /* that it was evaluated, up to 2 */
+    struct tape *tape;                  /* the computation as one; NULL: not yet, or there is none */
     struct value **spare;               /* a frame's values, all NULL, for the next one */
     size_t spare_count;
     struct fused **fused;               /* by their first instruction; NULL: none (fused.h) */
@@ -31,9 +32,11 @@ struct eval {
     struct eval_report *report;
     struct err *err;
     struct value_pool pool;
+    struct tape *tapes;                 /* tape.h */
     struct eval_plan *plan;             /* by computation */
     signed char takes_splats[OPCODE_COUNT];     /* 1: yes, -1: no, 0: not asked yet */
     int device_count, depth;
+    int *device;                        /* their numbers, 0, 1, .. */
     uint64_t steps;
     uint64_t *rng_drawn;                /* by device: blocks that rng has drawn */
     uint64_t (*rng_state)[2];           /* by device: of rng-get-and-update-state */
@@ -59,6 +62,8 @@ struct call {
     int index, device;
     struct value **operand;             /* the frame's; i->operand_count of them */
     struct value *result;               /* what the handler makes */
+    struct value *place;                /* of a tape: the array that the result becomes; or NULL */
+    bool is_in_place;                   /* .. which is operand 0's, that ends here */
 };
 
 typedef int (*eval_handler)(struct call *c);
@@ -105,6 +110,9 @@ int eval_computation(struct eval *ev, int computation, int device_count, const i
 int eval_one(struct eval *ev, int computation, int device, struct value **argument,
              struct value **result);
 
+/* instructions that an evaluation has come by; -1 with the error set where it shall stop at `i` */
+int eval_count_steps(struct eval *ev, const struct hlo_instruction *i, int instructions);
+
 void eval_plan_make(struct eval *ev, int computation);
 
 /* what carries an operation out; both NULL: nobody does */
@@ -113,6 +121,13 @@ eval_group_handler eval_group_handler_of(enum hlo_opcode op);
 
 /* leaves of a value from the left into leaf[]; how many */
 int value_leaves(struct value *v, struct value **leaf, int room);
+
+/* an array of sizes known beforehand, of elements that there is arithmetic for */
+static inline bool eval_is_fixed_array(const struct hlo_type *t)
+{
+    return !hlo_type_is_tuple(t) && t->element != ELEMENT_TOKEN && !hlo_type_is_dynamic(t) &&
+           lane_of(t->element) != LANE_COUNT;
+}
 
 static inline int64_t clamp_int(int64_t x, int64_t low, int64_t high)
 {

@@ -2,6 +2,7 @@
 #include "import/eval/custom.h"
 #include "import/eval/fused.h"
 #include "import/eval/handlers.h"
+#include "import/eval/tape.h"
 
 #include <stdio.h>
 #include <stdarg.h>
@@ -55,6 +56,10 @@ int call_result(struct call *c)
 {
     int64_t dim[EVAL_RANK_MAX];
 
+    if (c->place) {
+        c->result = value_hold(c->place);
+        return 0;
+    }
     call_dims(c, c->i->type, dim);
     c->result = call_array(c, c->i->type->element, c->i->type->rank, dim);
     return c->result ? 0 : -1;
@@ -64,6 +69,8 @@ bool call_may_overwrite(const struct call *c, int k)
 {
     int operand = c->i->operand[k];
 
+    if (c->f->value == NULL)            /* of a tape, which knows it */
+        return c->is_in_place && k == 0;
     if (c->f->plan->last_user[operand] != c->index || !value_is_writable(c->operand[k]))
         return false;
     for (int o = 0; o < c->i->operand_count; o++)
@@ -179,12 +186,11 @@ static void drop_dead(struct frame *f, int index)
     }
 }
 
-static int count_steps(struct frame *f, const struct hlo_instruction *i, int instructions)
+int eval_count_steps(struct eval *ev, const struct hlo_instruction *i, int instructions)
 {
-    struct eval *ev = f->ev;
     uint64_t before = ev->steps;
 
-    ev->steps += (uint64_t)f->device_count * (uint64_t)instructions;
+    ev->steps += (uint64_t)instructions;
     if (ev->s.step_limit && ev->steps > ev->s.step_limit)
         return eval_fail(ev, i, "the limit of %llu steps is reached",
                          (unsigned long long)ev->s.step_limit);
@@ -232,7 +238,7 @@ static int run_instruction(struct frame *f, int index)
     eval_handler handler = eval_handler_of(i->op);
     bool was_run;
 
-    if (count_steps(f, i, 1) || spread_operands(f, index) || eval_kernel_between(f, index, &was_run))
+    if (eval_count_steps(f->ev, i, f->device_count) || spread_operands(f, index) || eval_kernel_between(f, index, &was_run))
         return -1;
     if (was_run)
         return 0;
@@ -253,7 +259,8 @@ static int run_fused(struct frame *f, const struct fused *w)
     for (int k = w->first; k <= w->last; k++)
         if (w->is_apart[k - w->first] && run_instruction(f, k))
             return -1;
-    return count_steps(f, &f->c->instruction[w->last], w->steps) || fused_run(f, w) ? -1 : 0;
+    return eval_count_steps(f->ev, &f->c->instruction[w->last], w->steps * f->device_count) ||
+                   fused_run(f, w) ? -1 : 0;
 }
 
 static int run_frame(struct frame *f, struct value **result)
@@ -305,6 +312,31 @@ static void give_values(struct eval_plan *p, struct value **values, size_t count
     p->spare_count = count;
 }
 
+static int run_tape(struct frame *f, struct value **result)
+{
+    int status = 0, k = 0;
+
+    for (; k < f->device_count && !status; k++)
+        status = tape_run(f->ev, f->plan->tape, f->device[k], f->argument[k], &result[k]);
+    while (status && --k > 0)
+        value_drop(&f->ev->pool, result[k - 1]);
+    drop_arguments(f);
+    return status;
+}
+
+/* what comes again is worth a tape, or operations that are carried out together */
+static void prepare(struct eval *ev, int computation)
+{
+    struct eval_plan *p = &ev->plan[computation];
+
+    eval_plan_make(ev, computation);
+    if (p->times == 2 || ++p->times < 2)
+        return;
+    p->tape = tape_of_computation(ev, computation);
+    if (!p->tape)
+        p->fused = fused_find(ev, computation);
+}
+
 int eval_computation(struct eval *ev, int computation, int device_count, const int *device,
                      struct value **const *argument, struct value **result)
 {
@@ -316,9 +348,9 @@ int eval_computation(struct eval *ev, int computation, int device_count, const i
     size_t count = (size_t)device_count * (size_t)f.c->count;
     int status;
 
-    eval_plan_make(ev, computation);
-    if (ev->plan[computation].times < 2 && ++ev->plan[computation].times == 2)
-        ev->plan[computation].fused = fused_find(ev, computation);
+    prepare(ev, computation);
+    if (f.plan->tape)
+        return run_tape(&f, result);
     if (count > FEW)
         f.value = take_values(&ev->plan[computation], count);
     else

@@ -24,12 +24,6 @@ struct range {
     int input_count, output_count, operations;
 };
 
-static bool is_static_array(const struct hlo_type *t)
-{
-    return !hlo_type_is_tuple(t) && t->element != ELEMENT_TOKEN && !hlo_type_is_dynamic(t) &&
-           lane_of(t->element) != LANE_COUNT;
-}
-
 static bool is_operation(const struct hlo_instruction *i)
 {
     eval_handler h = eval_handler_of(i->op);
@@ -75,11 +69,11 @@ static bool moves_bits(const struct range *r, const struct hlo_instruction *i)
 
 static bool may_join(const struct range *r, const struct hlo_instruction *i)
 {
-    if (!is_static_array(i->type) || (!is_operation(i) && !is_same_elements(i)) ||
+    if (!eval_is_fixed_array(i->type) || (!is_operation(i) && !is_same_elements(i)) ||
         moves_bits(r, i) || hlo_type_elements(i->type) != r->count)
         return false;
     for (int o = 0; o < i->operand_count; o++)
-        if (!is_static_array(r->c->instruction[i->operand[o]].type))
+        if (!eval_is_fixed_array(r->c->instruction[i->operand[o]].type))
             return false;
     return true;
 }
@@ -115,7 +109,7 @@ static int source_of(const struct range *r, int operand)
 
     while (operand >= r->first && i->op == OPCODE_BROADCAST &&
            r->c->instruction[i->operand[0]].type->rank == 0 &&
-           is_static_array(r->c->instruction[i->operand[0]].type)) {
+           eval_is_fixed_array(r->c->instruction[i->operand[0]].type)) {
         operand = i->operand[0];
         i = &r->c->instruction[operand];
     }
@@ -258,7 +252,7 @@ struct fused **fused_find(struct eval *ev, int computation)
     for (r.first = 0; r.first < r.c->count; r.first++) {
         const struct hlo_instruction *i = &r.c->instruction[r.first];
 
-        if (!r.plan->is_needed[r.first] || !is_operation(i) || !is_static_array(i->type) ||
+        if (!r.plan->is_needed[r.first] || !is_operation(i) || !eval_is_fixed_array(i->type) ||
             hlo_type_elements(i->type) < 1)
             continue;
         find_range(&r);

@@ -166,12 +166,11 @@ void apply_wide(const struct apply *a, void *to, const void *const *from, int64_
     }
 }
 
-/* may the kernel go over arrays as they are? */
-static bool is_direct(const struct apply *a)
+kernel apply_kernel(const struct apply *a)
 {
     if (a->op == OPCODE_SELECT)
-        return true;
-    return !lane_is_narrow(a->from) && !lane_is_narrow(a->to) && a->k;
+        return kernel_select(hlo_element_bytes(a->to));
+    return lane_is_narrow(a->from) || lane_is_narrow(a->to) ? NULL : a->k;
 }
 
 void apply_array(const struct apply *a, void *to, const void *const *from, int64_t n)
@@ -179,12 +178,11 @@ void apply_array(const struct apply *a, void *to, const void *const *from, int64
     _Alignas(64) char room[APPLY_OPERANDS_MAX + 1][APPLY_BLOCK * LANE_BYTES_MAX];
     size_t from_bytes = hlo_element_bytes(a->from), to_bytes = hlo_element_bytes(a->to);
     const void *wide[APPLY_OPERANDS_MAX];
+    kernel direct = apply_kernel(a);
     int64_t block;
 
-    if (is_direct(a)) {
-        kernel k = a->op == OPCODE_SELECT ? kernel_select(to_bytes) : a->k;
-
-        k(to, from[0], a->operand_count > 1 ? from[1] : NULL,
+    if (direct) {
+        direct(to, from[0], a->operand_count > 1 ? from[1] : NULL,
           a->operand_count > 2 ? from[2] : NULL, n);
         return;
     }

@@ -22,6 +22,8 @@ bool apply_equal(const struct apply *a, const struct apply *b);
 
 /* false where the operation is none of elements, or has no such element */
 bool apply_init(struct apply *a, const struct hlo_instruction *i, enum hlo_element from);
+/* the kernel, where it may go over arrays as they are; NULL where elements must be widened first */
+kernel apply_kernel(const struct apply *a);
 /* on values of lanes */
 void apply_wide(const struct apply *a, void *to, const void *const *from, int64_t n);
 /* on elements as arrays have them; `to` may be from[k] where elements are as large */

@@ -21,6 +21,7 @@ enum { PRED = KINDS - 1, FLOATS = 3 };
 struct drawing {
     struct rng rng;
     FILE *to;
+    bool is_tape;                       /* without what tapes have not (tape.h) */
     int n;                              /* elements of an array */
     int count, kind[VALUES_MAX];        /* values v0, v1, ..; of elements */
 };
@@ -132,6 +133,8 @@ static void draw_body(struct drawing *d)
     int wanted = 10 + pick(d, VALUES_MAX - 10);
 
     fputs("body {\n  s = f32[] parameter(0)\n  q = pred[] parameter(1)\n", d->to);
+    if (!d->is_tape)
+        fputs("  o = f32[] custom-call(s), custom_call_target=\"Sharding\"\n", d->to);
     for (int k = 0; k < KINDS; k++) {
         begin(d, k);
         fprintf(d->to, "parameter(%d)\n", 2 + k);
@@ -159,7 +162,7 @@ static void draw_results(struct drawing *d, char *type, size_t type_bytes)
 
 static char *draw(uint64_t seed, int n)
 {
-    struct drawing d = {.n = n};
+    struct drawing d = {.n = n, .is_tape = seed % 4 == 0};
     char type[1000], *text;
     size_t bytes;
 
