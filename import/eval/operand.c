@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+/* is it a product of f16, whose bits no single bf16 holds? Cores take three passes for both sides */
+static bool has_f16(const struct call *c)
+{
+    return c->operand[0]->element == ELEMENT_F16 || c->operand[1]->element == ELEMENT_F16;
+}
+
 /* Does the program, or the chip that is asked for, round f32 operands to bf16 first? */
 static bool rounds_to_bf16(const struct call *c, int k)
 {
@@ -12,7 +18,7 @@ static bool rounds_to_bf16(const struct call *c, int k)
     if (algorithm)
         return !strncmp(algorithm, "dot_bf16_bf16", 13) && !strstr(algorithm, "_x");
     return c->ev->s.precision == EVAL_BF16_DEFAULT &&
-           c->i->precision[k] == HLO_PRECISION_DEFAULT;
+           c->i->precision[k] == HLO_PRECISION_DEFAULT && !has_f16(c);
 }
 
 struct value *operand_as(struct call *c, int k, enum hlo_element e)

@@ -89,6 +89,15 @@ static bool is_plain_float(enum hlo_element e)
     return e == ELEMENT_F32 || e == ELEMENT_BF16;
 }
 
+/* products that stay as they are until types are changed */
+static bool is_float_product(enum hlo_element x, enum hlo_element y)
+{
+    if (!hlo_element_is_float(x) || !hlo_element_is_float(y))
+        return false;
+    return x == y || (is_plain_float(x) && is_plain_float(y)) || x == ELEMENT_F16 ||
+           y == ELEMENT_F16;
+}
+
 int structure_dot(struct hlo_rewrite *rewrite, struct hlo_builder *b,
                   const struct hlo_instruction *from, const int *operand)
 {
@@ -104,7 +113,7 @@ int structure_dot(struct hlo_rewrite *rewrite, struct hlo_builder *b,
         return -1;
     if (to == ELEMENT_PRED)
         return of_predicates(b, from, operand);
-    if (is_float && (x == y || (is_plain_float(x) && is_plain_float(y))))
+    if (is_float_product(x, y))
         return hlo_element_is_float(to) ? -1 :
             hlo_convert(b, with_types(b, from, operand, ELEMENT_F32, ELEMENT_F32), to);
     if (is_float)                       /* the other one in the type that has all its numbers */

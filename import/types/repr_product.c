@@ -108,6 +108,16 @@ static int factor(struct expand_site *s, int operand, enum hlo_element *e)
     return x;
 }
 
+/* an f32; of a bf16 no more than that, though the compiler may still have the f32 it came from, which
+ * three passes would not round (stack/passes/pass_excess.c) */
+static int wide_factor(struct hlo_builder *b, int x)
+{
+    bool is_bf16 = ar_element(b, x) == ELEMENT_BF16;
+
+    x = hlo_convert(b, x, ELEMENT_F32);
+    return is_bf16 ? narrow_reduce_precision(b, x, 8, 7) : x;
+}
+
 static bool is_float_product(const struct expand_site *s)
 {
     return hlo_element_is_float(s->from->type->element)
@@ -124,7 +134,10 @@ static int narrow_product(struct expand_site *s)
                    || expand_operand_type(s, 1)->element == ELEMENT_F16;
 
     if (is_float_product(s)) {
-        if (x_element != y_element || has_f16) {
+        if (has_f16) {
+            x = wide_factor(b, x);
+            y = wide_factor(b, y);
+        } else if (x_element != y_element) {
             x = hlo_convert(b, x, ELEMENT_F32);
             y = hlo_convert(b, y, ELEMENT_F32);
         }

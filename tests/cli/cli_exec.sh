@@ -322,6 +322,25 @@ ENTRY main {
 END
 expect 0 '1 of 1 results are within what is allowed' exec "$work/complex.hlo" --tpu v5e --compare
 
+# of products with f16 both sides take three passes on cores, and go in whole on the host; a bf16 that
+# an f32 was rounded to is no more than that
+cat >"$work/halves.hlo" <<END
+HloModule halves
+
+ENTRY main {
+  x = f32[32,16] parameter(0)
+  y = f16[16,32] parameter(1)
+  b = bf16[32,16] convert(x)
+  p = f32[32,32] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  q = f32[32,32] dot(b, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  r = f32[16,16] dot(y, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (f32[32,32], f32[32,32], f32[16,16]) tuple(p, q, r)
+}
+END
+for tpu in v3 v5e v6e; do
+    expect 0 '3 of 3 results are within what is allowed' exec "$work/halves.hlo" --tpu $tpu --compare
+done
+
 # rows in the order of their ten columns, which are of two values each: what jnp.unique(x, axis=0) does
 awk 'BEGIN {
     print "HloModule rows\n\nless {"
