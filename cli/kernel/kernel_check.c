@@ -33,7 +33,7 @@ bool kernel_is_checked(const struct kernel_request *r)
 static int run_alone(const struct mosaic_kernel *k, struct mosaic_watch *w, struct arena *a,
                      struct err *e)
 {
-    struct mosaic_run_settings s = {.watch = w};
+    struct mosaic_run_settings s = {.log = stderr, .watch = w};
     uint32_t **array = arena_array(a, (size_t)k->array_count + 1, sizeof(*array));
 
     if (k->dynamic_count)

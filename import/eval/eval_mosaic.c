@@ -75,7 +75,7 @@ static int take(struct call *c, const struct mosaic_kernel *k, struct device_run
     d->is_shared = mem_alloc((size_t)k->array_count + 1);
     d->s = (struct mosaic_run_settings){.bound = d->bound, .device = c->device,
                                         .device_count = c->ev->device_count,
-                                        .watch = c->ev->s.kernels};
+                                        .log = stderr, .watch = c->ev->s.kernels};
     for (int i = 0; i < k->dynamic_count; i++)
         d->bound[i] = (int32_t)value_int(c->operand[i], 0);
     for (int i = 0; i < inputs; i++)

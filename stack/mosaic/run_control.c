@@ -203,29 +203,6 @@ int mosaic_eval_assert(struct mosaic_run *r, const struct mosaic_op *op)
     return mosaic_stop(r, op, "the kernel's check fails: %s", mosaic_text(op, "msg", ""));
 }
 
-int mosaic_eval_log(struct mosaic_run *r, const struct mosaic_op *op)
-{
-    if (!r->s->log)
-        return 0;
-    text_print_file(r->s->log, "%s", mosaic_text(op, "tag", ""));
-    for (int i = 0; i < op->operand_count; i++) {
-        const struct mosaic_type *t = &op->operand[i]->type;
-        const uint32_t *word = mosaic_words(r, op->operand[i]);
-
-        for (int64_t j = 0; j < mosaic_elements(t); j++) {
-            float f;
-
-            memcpy(&f, &word[j], sizeof(f));
-            if (mosaic_is_float(t))
-                text_print_file(r->s->log, " %g", (double)f);
-            else
-                text_print_file(r->s->log, " %d", (int)word[j]);
-        }
-    }
-    fputc('\n', r->s->log);
-    return 0;
-}
-
 int mosaic_eval_iteration_bound(struct mosaic_run *r, const struct mosaic_op *op)
 {
     int64_t dim = mosaic_int(op, "dim", 0);

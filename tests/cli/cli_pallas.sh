@@ -27,6 +27,11 @@ for name in right_permute ring_gather ring_sum ring_scatter; do
     expect 0 ' cycles = ' exec $data/$name.mlirbc --tpu v5e-4 --mode timing
 done
 
+# what a kernel prints, where the host carries it out
+expect 0 'step 0 of 7' exec $data/printed_parts.mlirbc --inputs $data/printed_parts.inputs.safetensors --backend host
+expect 0 'sum 19840' exec $data/printed_parts.mlirbc --inputs $data/printed_parts.inputs.safetensors --backend host
+expect 0 'x 0 0.25 0.5 0.75' exec $data/printed_parts.mlirbc --inputs $data/printed_parts.inputs.safetensors --backend host
+
 # a row of 50,257 elements is more than registers hold
 expect 0 '1 of 1 results are within' exec $data/wide_softmax.mlirbc --compare --tolerance 1e-5
 

@@ -344,6 +344,18 @@ def printed(x):
                           out_shape=like(x.shape))(x)
 
 
+def printed_parts(counts, x):
+    """Numbers within a text, one behind it, and a part of a vector."""
+    def kernel(counts_ref, x_ref, o_ref):
+        pl.debug_print("step {} of {}", pl.program_id(0), counts_ref[1])
+        pl.debug_print("sum", jnp.sum(x_ref[...]))
+        pl.debug_print("x {}", x_ref[:2, :4])
+        o_ref[...] = x_ref[...] * 2.0
+    whole = pl.BlockSpec(x.shape, lambda i: (0, 0))
+    return pl.pallas_call(kernel, grid=(1,), out_specs=whole, out_shape=like(x.shape), in_specs=[
+        pl.BlockSpec(memory_space=pltpu.SMEM), whole])(counts, x)
+
+
 def scalars(x):
     """Results in SMEM."""
     def kernel(x_ref, o_ref):
@@ -399,12 +411,14 @@ CASES = [
     ("reshaped", reshaped, [like((64, 128))]),
     ("argmax_rows", argmax_rows, [like((32, 256))]),
     ("printed", printed, [like((32, 128))]),
+    ("printed_parts", printed_parts, [like((2,), I32), like((8, 128))]),
     ("scalars", scalars, [like((16, 128))]),
     ("while_loop", while_loop, [like((16, 128))]),
     ("gathered_lanes", gathered_lanes, [like((8, 128)), like((8, 128), I32)]),
 ]
 
 ARGUMENTS = {
+    "printed_parts": {0: [3, 7], 1: [[i + j / 4 for j in range(128)] for i in range(8)]},
     "sparse_rows": {0: [[0, 5, -1], [7, -1, 2]]},
     "dynamic_rows": {0: [16]},
     "gathered_lanes": {1: [[(37 * i + j * j) % 128 for i in range(128)] for j in range(8)]},
