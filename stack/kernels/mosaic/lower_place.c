@@ -468,12 +468,14 @@ static int regroup(const struct place *p, const struct mosaic_type *type, struct
 {
     struct tiles whole;
     struct mosaic_type own = {.kind = MOSAIC_REF, .element = p->t.element, .rank = p->t.rank};
+    struct mosaic_type other = *type;   /* what only products read is kept narrower than its type */
     struct tiles now;
 
     for (int d = 0; d < p->t.rank; d++)
         own.dim[d] = p->t.dim[d];
+    other.element = p->t.element;
     tiles_of(&now, &own);
-    tiles_of(&whole, type);
+    tiles_of(&whole, &other);
     if (p->t.rank < 2 || type->rank < 2 || p->t.row_dim != p->t.rank - 2 ||
         p->t.dim[p->t.rank - 1] != type->dim[type->rank - 1] || now.row_step != p->t.row_step ||
         (p->t.rank > 2 && now.outer_step[0] != p->t.outer_step[0]) ||

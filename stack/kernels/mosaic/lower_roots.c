@@ -376,13 +376,23 @@ bool root_take_zeros(struct lower *l, const struct place *to, struct root *zeros
     return false;
 }
 
+/*
+ * The value of another shape in the same memory: its rows and lanes are rows and lanes there. Where a
+ * reshape leaves them out, as [n, 1, 128] made [n, 128] does, each of its rows is a tile of its own.
+ */
+static bool is_same_memory(const struct place *from, const struct mosaic_type *type, struct place *to)
+{
+    return place_reshape(from, type, to) && (from->t.row_dim < 0 || to->t.row_dim >= 0) &&
+           (from->t.lane_dim < 0 || to->t.lane_dim >= 0);
+}
+
 bool root_is_settled(struct lower *l, const struct mosaic_value *v, struct place *p)
 {
     if (v->op && (v->op->code == MOSAIC_SHAPE_CAST || v->op->code == MOSAIC_TPU_RESHAPE) &&
         !l->place[v->id].is_there) {
         struct place from;
 
-        if (!root_is_settled(l, v->op->operand[0], &from) || !place_reshape(&from, &v->type, p))
+        if (!root_is_settled(l, v->op->operand[0], &from) || !is_same_memory(&from, &v->type, p))
             return false;
         l->place[v->id] = *p;
         return true;
@@ -426,7 +436,7 @@ int root_materialize(struct lower *l, const struct mosaic_value *v, struct place
 
         if (root_materialize(l, v->op->operand[0], &from))
             return -1;
-        if (place_reshape(&from, &v->type, p)) {
+        if (is_same_memory(&from, &v->type, p)) {
             l->place[v->id] = *p;
             return 0;
         }

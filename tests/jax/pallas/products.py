@@ -89,6 +89,16 @@ BY_NAME = [
     ("rows_of_rows", product((([2], [0]), ([], [])), like((3, 16, 200))),
      [like((3, 16, 128), BF16), like((128, 200), BF16)]),
     ("columns_of_product", columns_of_product, [like((64, 128), BF16), like((128, 128), BF16)]),
+    ("rows_of_one", product((([3], [2]), ([0], [0])), like((1, 2, 1, 72))),
+     [like((1, 2, 1, 130)), like((1, 72, 130))]),
+    ("batch_behind", product((([1], [2]), ([0], [3])), like((1, 5, 5, 256))),
+     [like((1, 3, 5), BF16), like((5, 256, 3, 1))]),
+    ("exact_by_bf16", product((([1], [0]), ([], [])), like((40, 200)), exact=True),
+     [like((40, 130), BF16), like((130, 200))]),
+    ("int8_deep", product((([1], [1]), ([], [])), like((1024, 256), I32)),
+     [like((1024, 2048), I8), like((256, 2048), I8)]),
+    ("int8_odd", product((([1], [0]), ([], [])), like((200, 384), I32)),
+     [like((200, 1280), I8), like((1280, 384), I8)]),
     ("row_of_product", row_of_product, [like((1, 128), BF16), like((128, 200), BF16)]),
 ]
 CASES = BY_NAME + [(f"product_{seed}", *drawn(seed)) for seed in range(FIRST, FIRST + COUNT)]

@@ -3,7 +3,7 @@
  *
  * Those of other dimensions are products of matrices (dims.c). An exact product of f32 is six of bf16:
  * each operand is the sum of three bf16, and the products of those are summed up but for the three
- * smallest, the small ones first. A product of integers on a chip whose units have none is one of bf16,
+ * smallest, the small ones first; beside an operand that is bf16 already it is three. A product of integers on a chip whose units have none is one of bf16,
  * which holds all of 8 bits, over as many elements as f32 counts exactly. An integer operand beside a
  * float one becomes a float first.
  */
@@ -35,28 +35,41 @@ static expanded product_of(struct expand *e, const struct mosaic_op *op,
     return expand_op(e, MOSAIC_MATMUL, &sum->type, operand, 3, attr, count);
 }
 
-/* an f32 vector as the sum of three of bf16, the largest first */
-static void split(struct expand *e, expanded x, expanded *part)
+/* bf16 has all values of 8-bit floats */
+static expanded as_bf16(struct expand *e, expanded x)
+{
+    struct mosaic_type t = expand_type(&x->type, MOSAIC_BF16);
+
+    return mosaic_is_fp8(x->type.element) ? expand_op1(e, MOSAIC_EXTF, &t, x) : x;
+}
+
+/* a vector as the sum of so many of bf16, the largest first: three where it is f32, else itself */
+static int split(struct expand *e, expanded x, expanded *part)
 {
     const struct mosaic_type wide = x->type, narrow = expand_type(&wide, MOSAIC_BF16);
 
+    if (wide.element != MOSAIC_F32) {
+        part[0] = as_bf16(e, x);
+        return 1;
+    }
     for (int i = 0; i < PARTS; i++) {
         part[i] = expand_op1(e, MOSAIC_TRUNCF, &narrow, x);
         if (i < PARTS - 1)
             x = expand_op2(e, MOSAIC_SUBF, &wide, x, expand_op1(e, MOSAIC_EXTF, &wide, part[i]));
     }
+    return PARTS;
 }
 
 static expanded exact(struct expand *e, const struct mosaic_op *op, const struct expand_dot *dot)
 {
     static const int terms[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
     expanded a[PARTS], b[PARTS], sum;
+    int lhs = split(e, dot->lhs, a), rhs = split(e, dot->rhs, b);
 
-    split(e, dot->lhs, a);
-    split(e, dot->rhs, b);
     sum = expand_constant(e, &dot->sum->type, 0);
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
-        sum = product_of(e, op, dot, a[terms[i][0]], b[terms[i][1]], sum);
+        if (terms[i][0] < lhs && terms[i][1] < rhs)
+            sum = product_of(e, op, dot, a[terms[i][0]], b[terms[i][1]], sum);
     return mosaic_is_zero(op->operand[2]) ? sum : expand_op2(e, MOSAIC_ADDF, &dot->sum->type, sum,
                                                              dot->sum);
 }
@@ -111,14 +124,6 @@ static bool is_native(const struct chip *chip, enum mosaic_element a, enum mosai
     return a == b && chip_matmul_cycles(chip, fp8_matrix(a)) && chip_push_cycles(chip, fp8_matrix(a));
 }
 
-/* bf16 has all values of 8-bit floats */
-static expanded as_bf16(struct expand *e, expanded x)
-{
-    struct mosaic_type t = expand_type(&x->type, MOSAIC_BF16);
-
-    return mosaic_is_fp8(x->type.element) ? expand_op1(e, MOSAIC_EXTF, &t, x) : x;
-}
-
 /* an integer operand beside a float one: in the float's type, bf16 where that is an 8-bit one */
 static expanded as_float(struct expand *e, expanded x, enum mosaic_element other)
 {
@@ -138,8 +143,8 @@ static expanded of_types(struct expand *e, const struct mosaic_op *op, struct ex
         dot->lhs = as_bf16(e, as_float(e, dot->lhs, rhs.element));
         dot->rhs = as_bf16(e, as_float(e, dot->rhs, lhs.element));
     }
-    if (dot->d.is_exact && dot->lhs->type.element == MOSAIC_F32 &&
-        dot->rhs->type.element == MOSAIC_F32)
+    if (dot->d.is_exact && mosaic_is_float(&dot->lhs->type) && mosaic_is_float(&dot->rhs->type) &&
+        (dot->lhs->type.element == MOSAIC_F32 || dot->rhs->type.element == MOSAIC_F32))
         return exact(e, op, dot);
     if (is_mixed)
         return product_of(e, op, dot, dot->lhs, dot->rhs, dot->sum);
