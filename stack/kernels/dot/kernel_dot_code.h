@@ -26,6 +26,7 @@
 #define DOT_UNITS_MAX 8
 #define DOT_PARTS_MAX 4                 /* registers of 8 rows in a round */
 #define DOT_WIDTH_MAX 16                /* tiles of a column */
+#define DOT_SPLITS 2                    /* parts of the units that share passes */
 #define DOT_SETS_MAX 2
 #define DOT_POINTERS_MAX 4              /* into windows of the epilogue */
 #define DOT_ROUNDS_MAX 1024             /* of a pass */

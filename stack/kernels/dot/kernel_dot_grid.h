@@ -23,7 +23,6 @@ enum dot_size {
     DOT_PARTS, DOT_SIZES
 };
 enum dot_share { SHARE_COLUMNS, SHARE_ROWS, SHARE_BATCHES, SHARE_DEPTH, DOT_SHARES };
-enum { DOT_SPLITS = 2 };                /* parts of the units of SHARE_DEPTH */
 enum dot_dim { DIM_OUTER, DIM_M = DOT_OUTER_MAX, DIM_N, DIM_K, DOT_DIMS };
 
 struct dot_block {                      /* of a fused loop, in VMEM, in place of a window */

@@ -348,12 +348,29 @@ static int64_t slot_cycles(const struct dot_step *s)
     return most > pop_cycles ? most : pop_cycles;
 }
 
+/*
+ * Bundles that a round's results take: each is stored, and its sum loaded before where a pass before
+ * left one. A slot that may serve as either is one of both.
+ */
+static int64_t memory_cycles(const struct dot_step *s)
+{
+    const struct chip *chip = s->chip;
+    int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
+    int64_t stores = chip->slots_store + chip->slots_misc_store;
+    int64_t shared = chip->slots_misc_load > chip->slots_misc_store ? chip->slots_misc_load
+                                                                    : chip->slots_misc_store;
+    int64_t lhs = s->group_rows / matrix_rows(s->lhs_type) * dot_halves(chip) *
+                  (s->by_rows ? s->units : dot_splits(s));
+    int64_t sums = chip->mxu_accumulators == 0 && dot_step_passes(s) > 1 ? results : 0;
+    int64_t storing = div_up(results, stores > 0 ? stores : 1);
+    int64_t all = div_up(results + sums + lhs, chip->slots_load + chip->slots_store + shared);
+
+    return storing > all ? storing : all;
+}
+
 int64_t dot_pass_cycles(const struct dot_step *s)
 {
-    int64_t results = s->group_rows / 8 * (s->by_rows ? s->units * s->width : s->width);
-    int64_t stores = s->chip->slots_store + s->chip->slots_misc_store;
-    int64_t slots = div_up(results, stores > 0 ? stores : 1), rows = dot_round_cycles(s);
-    int64_t cycles;
+    int64_t slots = memory_cycles(s), rows = dot_round_cycles(s), cycles;
 
     if (slots > rows)
         rows = slots;

@@ -113,17 +113,18 @@ static struct dot_step step_of(struct lower *l, const struct product *p, int64_t
 }
 
 /*
- * One way of cutting a step: `units` share columns of `width` tiles, or have rows of their own, or,
- * by_rows as well, parts of the contraction.
+ * One way of cutting a step: `units` share columns of `width` tiles, and `splits` parts of them the
+ * passes; or they have rows of their own, or, by_rows as well, parts of the contraction.
  */
 static bool cut(struct dot_step *s, const struct product *p, int64_t rows, int group, int width,
-                bool by_rows)
+                bool by_rows, int splits)
 {
     int64_t tiles = div_up(p->n, ARRAY_LANES), each = rows, type_rows = matrix_rows(s->rhs_type);
     struct err ignored;
 
     s->units = (int)s->chip->mxu_count;
     s->by_rows = by_rows;
+    s->splits = splits;
     s->group_rows = group;
     s->width = width;
     s->columns = tiles / width;
@@ -150,18 +151,19 @@ static int64_t choose_cut(struct dot_step *s, const struct product *p, int64_t r
 
     for (int by_rows = p->parts > 1; by_rows < 2; by_rows++)
         for (int group = 8; group <= 32; group *= 2)
-            for (int width = 1; width <= DOT_WIDTH_MAX; width++) {
-                struct dot_step one = *s;
-                int64_t cycles;
+            for (int width = 1; width <= DOT_WIDTH_MAX; width++)
+                for (int splits = 1; splits <= (by_rows ? 1 : DOT_SPLITS); splits *= DOT_SPLITS) {
+                    struct dot_step one = *s;
+                    int64_t cycles;
 
-                if (!cut(&one, p, rows, group, width, by_rows))
-                    continue;
-                cycles = dot_step_cycles(&one);
-                if (cycles < least) {
-                    least = cycles;
-                    best = one;
+                    if (!cut(&one, p, rows, group, width, by_rows, splits))
+                        continue;
+                    cycles = dot_step_cycles(&one);
+                    if (cycles < least) {
+                        least = cycles;
+                        best = one;
+                    }
                 }
-            }
     *s = best;
     return least;
 }
