@@ -92,6 +92,17 @@ int64_t array_part_bytes(const struct array *a, int dim, int64_t parts)
     return length * array_outer_stride(a, dim) * ARRAY_TILE_BYTES;
 }
 
+int array_dim_of_parts(const struct shape *s, int64_t parts)
+{
+    struct array a;
+
+    array_init(&a, "", s, NULL);
+    for (int i = 0; i < s->rank; i++)
+        if (s->dim[i] % parts == 0 && array_part_bytes(&a, i, parts) > 0)
+            return i;
+    return -1;
+}
+
 struct array_place array_place_of(const struct array *a, const int64_t *index)
 {
     int pack = 4 / a->element_bytes;

@@ -67,6 +67,13 @@ struct array_place array_place_of(const struct array *a, const int64_t *index);
  */
 int64_t array_part_bytes(const struct array *a, int dim, int64_t parts);
 
+/*
+ * The first dimension of such an array, row-major, of which `parts` equal parts end where its tiles
+ * do: of f32 rows by 8 x parts, columns by 128 x parts, dimensions outside of these by parts. -1:
+ * there is none.
+ */
+int array_dim_of_parts(const struct shape *s, int64_t parts);
+
 /* tiles between neighbours along logical dimension `dim`, which is an outer one */
 int64_t array_outer_stride(const struct array *a, int dim);
 

@@ -7,17 +7,6 @@
 #include "stack/hlo/array.h"
 #include "train/step/replica.h"
 
-int sharded_update_dim(const struct shape *s, int replica_count)
-{
-    struct array a;
-
-    array_init(&a, "", s, NULL);
-    for (int i = 0; i < s->rank; i++)
-        if (s->dim[i] % replica_count == 0 && array_part_bytes(&a, i, replica_count) > 0)
-            return i;
-    return -1;
-}
-
 int sharded_update_choose(struct optimizer *o, int replica_count)
 {
     int count = 0;
@@ -25,7 +14,7 @@ int sharded_update_choose(struct optimizer *o, int replica_count)
     for (int i = 0; i < o->count && replica_count > 1; i++) {
         const struct shape *s = &o->set->variable[o->of[i].variable].shape;
         bool is_cut = !sharding_is_whole(&o->set->variable[o->of[i].variable].sharding);
-        int dim = is_cut ? -1 : sharded_update_dim(s, replica_count);
+        int dim = is_cut ? -1 : array_dim_of_parts(s, replica_count);
         struct err e;
 
         if (dim >= 0 && optimizer_shard(o, i, dim, replica_count, &e) == 0)

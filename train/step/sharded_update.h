@@ -11,12 +11,6 @@
 #include "keras/optimizer/optimizer.h"
 
 /*
- * The first dimension of an f32 array whose parts end where its tiles do: rows by 8 x replicas,
- * columns by 128 x replicas, dimensions outside of these by replicas. -1: there is none.
- */
-int sharded_update_dim(const struct shape *s, int replica_count);
-
-/*
  * Splits the slots of all variables of `o`, which is built, that can be; before the strategy has
  * values of them. The number of those variables; 0 with one replica, or if the rule keeps no slots.
  */

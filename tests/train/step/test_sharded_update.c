@@ -39,7 +39,7 @@ static void check_dim(int rank, const int64_t *dim, int replicas, int along)
 {
     struct shape s = f32_shape(rank, dim);
 
-    assert_int_equal(sharded_update_dim(&s, replicas), along);
+    assert_int_equal(array_dim_of_parts(&s, replicas), along);
 }
 
 TEST(what_can_be_split)
