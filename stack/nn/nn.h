@@ -90,11 +90,15 @@ void nn_sgd_momentum(struct graph *g, int variable, int gradient, int slot, int 
                      double momentum, double weight_decay, int *new_variable, int *new_slot);
 struct nn_adam {
     double beta_1, beta_2, epsilon, weight_decay;       /* decay as in AdamW */
+    bool is_part;                       /* replicas have a part of the variable each */
 };
 /* step: f32 scalar, 1 in the first step; moment[2] are replaced by the new ones */
 int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
             int step, int moment[2]);
-/* likewise, the change scaled by the variable's length over its own, 1 where one is 0 */
+/*
+ * likewise, the change scaled by the variable's length over its own, 1 where one is 0; of parts, by
+ * the whole variable's lengths: sums over the replicas
+ */
 int nn_lamb(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
             int step, int moment[2]);
 #endif

@@ -46,18 +46,19 @@ int nn_adam(struct graph *g, const struct nn_adam *o, int variable, int gradient
     return nn_subtract(g, variable, nn_multiply(g, nn_spread(g, rate, variable), change));
 }
 
-static int length_of(struct graph *g, int x)
+static int length_of(struct graph *g, int x, bool is_part)
 {
     uint32_t all = (1u << g->node[x].shape.rank) - 1;
+    int squares = graph_reduce(g, REDUCE_ADD, nn_multiply(g, x, x), all);
 
-    return graph_unary(g, HLO_SQRT, graph_reduce(g, REDUCE_ADD, nn_multiply(g, x, x), all));
+    return graph_unary(g, HLO_SQRT, is_part ? graph_all_reduce(g, squares) : squares);
 }
 
 int nn_lamb(struct graph *g, const struct nn_adam *o, int variable, int gradient, int rate,
             int step, int moment[2])
 {
     int change = adam_change(g, o, variable, gradient, step, moment);
-    int own = length_of(g, variable), length = length_of(g, change);
+    int own = length_of(g, variable, o->is_part), length = length_of(g, change, o->is_part);
     int zero = graph_splat(g, own, 0.0), one = graph_splat(g, own, 1.0), ratio;
 
     ratio = graph_binary(g, HLO_DIVIDE, own, length);

@@ -1,4 +1,4 @@
-/* Names the models of the zoo and their options, and writes the training step around one. */
+/* Names the models of the zoo and their options, and builds them with their variables. */
 #include "stack/nn/zoo.h"
 
 #include "base/text.h"
@@ -147,18 +147,20 @@ void zoo_leave(struct zoo *z)
     }
 }
 
-static int new_variable(struct zoo *z, const char *name, int rank, const int64_t *dim,
-                        int update)
+/* a variable or a state: parameter `held`, which the model reads as `node` */
+static int add_variable(struct zoo *z, int held, int node, int update)
 {
-    int node = graph_parameter(z->g, shape_make(DTYPE_F32, rank, dim), path_name(z, name));
-
-    MEM_ADD(z->variable, z->count, z->capacity) = (struct zoo_variable){node, update};
+    MEM_ADD(z->variable, z->count, z->capacity) = (struct zoo_variable){node, held, update};
     return node;
 }
 
 int zoo_variable(struct zoo *z, const char *name, int rank, const int64_t *dim)
 {
-    return new_variable(z, name, rank, dim, NODE_NONE);
+    struct shape s = shape_make(DTYPE_F32, rank, dim);
+    const char *path = path_name(z, name);
+    int held, node = zoo_hold(z, path, &s, &held);
+
+    return add_variable(z, held, node, NODE_NONE);
 }
 
 int zoo_weight(struct zoo *z, const char *name, int rank, const int64_t *dim)
@@ -168,10 +170,9 @@ int zoo_weight(struct zoo *z, const char *name, int rank, const int64_t *dim)
 
 int zoo_state(struct zoo *z, const char *name, int rank, const int64_t *dim)
 {
-    int node = new_variable(z, name, rank, dim, 0);
+    int node = graph_parameter(z->g, shape_make(DTYPE_F32, rank, dim), path_name(z, name));
 
-    z->variable[z->count - 1].update = node;
-    return node;
+    return add_variable(z, node, node, node);
 }
 
 void zoo_set_state(struct zoo *z, int node, int update)
@@ -179,93 +180,6 @@ void zoo_set_state(struct zoo *z, int node, int update)
     for (int i = 0; i < z->count; i++)
         if (z->variable[i].node == node)
             z->variable[i].update = update;
-}
-
-/* ---- the training step ---- */
-
-static int parameter_index(const struct zoo *z, int node)
-{
-    return z->g->node[node].parameter_index;
-}
-
-static void replace(struct zoo *z, int node, int update)
-{
-    graph_output(z->g, update, z->g->node[node].name, parameter_index(z, node));
-}
-
-static int new_slot(struct zoo *z, int variable, const char *kind)
-{
-    const struct graph_node *n = &z->g->node[variable];
-
-    return graph_parameter(z->g, n->shape, arena_printf(z->g->arena, "%s/%s", n->name, kind));
-}
-
-/* or by LAMB, which takes Adam's change at a rate of its own for each variable */
-static void update_by_adam(struct zoo *z, int variable, int gradient, int rate, int step)
-{
-    static const struct nn_adam adam = {0.9, 0.999, 1e-8, 0.01}, lamb = {0.9, 0.999, 1e-6, 0.01};
-    bool is_lamb = z->optimizer == ZOO_LAMB;
-    int first = new_slot(z, variable, "m"), second = new_slot(z, variable, "v");
-    int moment[2] = {first, second};
-
-    replace(z, variable, is_lamb ? nn_lamb(z->g, &lamb, variable, gradient, rate, step, moment)
-                                 : nn_adam(z->g, &adam, variable, gradient, rate, step, moment));
-    replace(z, first, moment[0]);
-    replace(z, second, moment[1]);
-}
-
-static void update_by_momentum(struct zoo *z, int variable, int gradient, int rate)
-{
-    int slot = new_slot(z, variable, "momentum"), changed, moved;
-
-    nn_sgd_momentum(z->g, variable, gradient, slot, rate, 0.9, 0.0, &changed, &moved);
-    replace(z, variable, changed);
-    replace(z, slot, moved);
-}
-
-/* where one replica's loss has a part of what all lose on average */
-static int mean_loss(const struct zoo *z)
-{
-    return z->replica_count > 1 ? nn_scale(z->g, z->loss, 1.0 / z->replica_count) : z->loss;
-}
-
-static void sum_gradients(struct zoo *z, const int *wrt, int *gradient, int count)
-{
-    for (int i = 0; i < count && z->replica_count > 1; i++) {
-        z->g->source = arena_printf(z->g->arena, "all-reduce/%s", z->g->node[wrt[i]].name);
-        gradient[i] = graph_all_reduce(z->g, gradient[i]);
-    }
-}
-
-static int train(struct zoo *z, struct err *e)
-{
-    struct shape scalar = shape_scalar(DTYPE_F32);
-    int rate = graph_parameter(z->g, scalar, "learning_rate");
-    bool counts = z->optimizer != ZOO_MOMENTUM;
-    int step = counts ? graph_parameter(z->g, scalar, "step") : NODE_NONE;
-    int *wrt = mem_alloc(2 * (size_t)z->count * sizeof(*wrt)), *gradient = wrt + z->count;
-    int count = 0, status;
-
-    graph_output(z->g, z->loss, "loss", -1);
-    for (int i = 0; i < z->count; i++) {
-        if (z->variable[i].update == NODE_NONE)
-            wrt[count++] = z->variable[i].node;
-        else if (z->variable[i].update != z->variable[i].node)
-            replace(z, z->variable[i].node, z->variable[i].update);
-    }
-    status = graph_grad(z->g, mean_loss(z), wrt, count, gradient, e);
-    if (status == 0)
-        sum_gradients(z, wrt, gradient, count);
-    for (int i = 0; i < count && status == 0; i++) {
-        z->g->source = arena_printf(z->g->arena, "optimizer/%s", z->g->node[wrt[i]].name);
-        if (counts)
-            update_by_adam(z, wrt[i], gradient[i], rate, step);
-        else
-            update_by_momentum(z, wrt[i], gradient[i], rate);
-    }
-    z->g->source = "";
-    mem_free(wrt);
-    return status;
 }
 
 static int64_t count_elements(const struct zoo *z)
@@ -325,7 +239,7 @@ int zoo_build_replica(struct graph *g, const char *spec, int replica_count,
     models[index].build(&z);
     *variable_count = count_elements(&z);
     if (o.is_training)
-        status = train(&z, e);
+        status = zoo_train(&z, e);
     mem_free(z.variable);
     if (status == 0)
         graph_eliminate_common(g);

@@ -42,7 +42,8 @@ int zoo_build(struct graph *g, const char *spec, int64_t *variable_count, struct
 int zoo_batch(const char *spec, int64_t *batch, struct err *e);
 /*
  * The same as one of several replicas, `batch` its own: gradients are of the mean loss of all and
- * summed over them; "loss" and moving averages are the replica's.
+ * summed over them; "loss" and moving averages are the replica's. Of variables that Adam or LAMB
+ * changes, and of their slots, a replica has a part where there are equal ones (docs/graph.md).
  */
 int zoo_build_replica(struct graph *g, const char *spec, int replica_count,
                       int64_t *variable_count, struct err *e);

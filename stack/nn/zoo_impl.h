@@ -8,7 +8,8 @@
 #include "stack/nn/zoo.h"
 
 struct zoo_variable {
-    int node;                           /* the parameter */
+    int node;                           /* as the model reads it: the parameter, or the gathered */
+    int held;                           /* parameter: node, or this replica's part of it */
     int update;                         /* what replaces it; NODE_NONE: the optimizer does */
 };
 
@@ -53,6 +54,15 @@ int zoo_conv(struct zoo *z, const char *name, int x, int64_t width, int64_t size
 int zoo_batch_norm(struct zoo *z, const char *name, int x);
 int zoo_layer_norm(struct zoo *z, const char *name, int x);
 int zoo_dropout(struct zoo *z, int x);
+
+/*
+ * A new parameter *held that is the variable, or this replica's part of it; returns what the model
+ * reads, which is all of it.
+ */
+int zoo_hold(struct zoo *z, const char *path, const struct shape *whole, int *held);
+
+/* behind the model: its training step, as zoo.h says; the variables change their order */
+int zoo_train(struct zoo *z, struct err *e);
 
 /* one layer of a transformer of z->heads; norms in front (GPT) or behind (BERT) */
 int zoo_transformer(struct zoo *z, const char *name, int x, bool is_gpt);

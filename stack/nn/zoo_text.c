@@ -129,8 +129,8 @@ void zoo_bert_base(struct zoo *z)
     int table, x;
 
     set_sizes(z, 768, 12, 12);
-    x = layers(z, bert_embedding(z, &table), false);
     z->optimizer = ZOO_ADAM;
+    x = layers(z, bert_embedding(z, &table), false);
     if (z->o->is_training)
         finish_bert(z, x, word_loss(z, x, table, "labels"));
     else
@@ -163,8 +163,8 @@ void zoo_bert_large(struct zoo *z)
 
     set_sizes(z, 1024, 24, 16);
     z->rounds_scores = true;
-    x = layers(z, bert_embedding(z, &table), false);
     z->optimizer = ZOO_LAMB;
+    x = layers(z, bert_embedding(z, &table), false);
     if (z->o->is_training)
         finish_bert(z, x, masked_loss(z, x, table));
     else

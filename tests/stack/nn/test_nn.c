@@ -250,7 +250,7 @@ TEST(optimizers)
     int w = random_vector(3, 15), d = random_vector(3, 16), m = random_vector(3, 17);
     int v = random_vector(3, 18), rate = grig_parameter(&r, DTYPE_F32, 0, NULL, RIG_VALUES(0.1));
     int step = grig_parameter(&r, DTYPE_F32, 0, NULL, RIG_VALUES(3)), new_w, new_m;
-    const struct nn_adam adam = {0.9, 0.99, 1e-4, 0.01};
+    const struct nn_adam adam = {0.9, 0.99, 1e-4, 0.01, .is_part = false};
     int moment[2] = {m, v};
     double *sgd, *slot, *other;
 
