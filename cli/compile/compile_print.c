@@ -115,6 +115,8 @@ static void print_memory(const struct module *m, const struct chip *chip)
            text_bytes(chip->vmem_bytes).text);
     printf("; %" PRId64 " arrays stay there between kernels, %" PRId64 " are fetched ahead\n",
            m->resident_count, m->prefetch_count);
+    if (m->cmem_count)
+        printf("CMEM  %" PRId64 " arrays stay there between kernels\n", m->cmem_count);
     if (m->remat_count)
         printf("%" PRId64 " values are computed again for want of HBM\n", m->remat_count);
 }

@@ -26,7 +26,8 @@
 #define ARRAY_ROW_BYTES 512             /* vld and vst count VMEM in these */
 #define ARRAY_GRANULE_BYTES 32          /* DMA counts in these */
 
-enum array_space { SPACE_HBM, SPACE_VMEM };
+/* as descriptors of copies count them (docs/memory.md) */
+enum array_space { SPACE_HBM, SPACE_VMEM, SPACE_CMEM = 3 };
 
 struct array {
     const char *name;                   /* for listings and messages */

@@ -116,7 +116,7 @@ struct module {
     int64_t alive_bytes;                /* in HBM at once: the least that any placing takes */
     int64_t hbm_limit;                  /* what there is of it; less than hbm_bytes: refused */
     int64_t payload_bytes, padding_bytes;       /* of all arrays in HBM */
-    int64_t flops, remat_count, prefetch_count, resident_count;
+    int64_t flops, remat_count, prefetch_count, resident_count, cmem_count;
     struct module_stage stage[MODULE_STAGES_MAX];
     int stage_count, stage_now;
 };

@@ -31,7 +31,7 @@ static const struct field module_fields[] = {
     APART(module, asks_values), APART(module, linked), SAVED(module, hbm_bytes),
     SAVED(module, vmem_peak_bytes), SAVED(module, alive_bytes), SAVED(module, hbm_limit),
     SAVED(module, payload_bytes), SAVED(module, padding_bytes), SAVED(module, flops),
-    SAVED(module, remat_count), SAVED(module, prefetch_count), SAVED(module, resident_count),
+    SAVED(module, remat_count), SAVED(module, prefetch_count), SAVED(module, resident_count), SAVED(module, cmem_count),
     APART(module, stage), APART(module, stage_count), APART(module, stage_now)};
 
 static const struct field kernel_fields[] = {
@@ -170,6 +170,11 @@ static bool is_shape(const struct shape *s)
     return true;
 }
 
+static bool is_space(enum array_space s)
+{
+    return s == SPACE_HBM || s == SPACE_VMEM || s == SPACE_CMEM;
+}
+
 static bool is_order(const struct array *x)
 {
     unsigned seen = 0;
@@ -187,7 +192,7 @@ static void walk_array(struct walk *w, struct array *x)
     archive_text(&w->archive, &x->name);
     WALK(w, shape_fields, &x->shape);
     WALK(w, array_fields, x);
-    check(w, is_shape(&x->shape) && is_order(x) && (unsigned)x->space <= SPACE_VMEM &&
+    check(w, is_shape(&x->shape) && is_order(x) && is_space(x->space) &&
                  x->address >= 0, "array");
     if (!is_loading(w) || w->archive.is_failed)
         return;

@@ -7,12 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *space_name(const struct array *a)
+{
+    return a->space == SPACE_VMEM ? "VMEM" : a->space == SPACE_CMEM ? "CMEM" : "HBM";
+}
+
 static void print_place(const struct array *a, FILE *to)
 {
     char text[256];
 
     fprintf(to, "//   %-28s %s %s 0x%" PRIx64 ", %" PRId64 " bytes, %" PRId64 " of them padding\n",
-            a->name, array_print(a, text, sizeof(text)), a->space == SPACE_VMEM ? "VMEM" : "HBM",
+            a->name, array_print(a, text, sizeof(text)), space_name(a),
             (uint64_t)a->address, a->bytes, a->bytes - array_payload_bytes(a));
 }
 
@@ -32,7 +37,7 @@ static void print_arrays(const char *what, const struct array *const *array, int
     for (int i = 0; i < count; i++)
         fprintf(to, "  // %s %d: \"%s\" %s at %s 0x%" PRIx64 "\n", what, i, array[i]->name,
                 array_print(array[i], text, sizeof(text)),
-                array[i]->space == SPACE_VMEM ? "VMEM" : "HBM", (uint64_t)array[i]->address);
+                space_name(array[i]), (uint64_t)array[i]->address);
 }
 
 static void print_tiling(const struct module_kernel *k, FILE *to)

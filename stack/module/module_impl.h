@@ -275,6 +275,10 @@ bool module_plan_may_be_output(const struct module_plan *p, const struct module_
 /* of module_plan_memory: temporaries that stay in VMEM; copies of operands there */
 void module_plan_residents(struct module_plan *p, struct module *m);
 void module_plan_prefetches(struct module_plan *p, struct module *m);
+/* module_cmem.c: temporaries that stay in CMEM, of those that do not stay in VMEM */
+void module_plan_cmem(struct module_plan *p, struct module *m);
+/* reads of a buffer and its write, for each step that it stays */
+double module_plan_gain(const struct module_plan *p, const struct module_buffer *b);
 /* module_kept.c: `v` is what an edge of a kept program leaves of `from`, which lies where it does;
  * the value that stands for it */
 struct module_value *module_plan_keep_edge(struct module_plan *p, const struct kept_edge *edge,

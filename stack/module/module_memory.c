@@ -2,7 +2,7 @@
  * Addresses: parameters and literals first, then buffers by lifetime, the
  * largest first, each at the lowest place that is free while it lives, or in
  * a result's that is lent (stack/module/module_lent.c). What lies in VMEM
- * instead: stack/module/module_vmem.c.
+ * or CMEM instead: stack/module/module_vmem.c, stack/module/module_cmem.c.
  */
 #include "stack/module/module_impl.h"
 
@@ -172,12 +172,13 @@ int64_t module_plan_memory(struct module_plan *p, struct module *m)
 {
     int64_t too_much;
 
-    m->payload_bytes = m->padding_bytes = m->resident_count = 0;
+    m->payload_bytes = m->padding_bytes = m->resident_count = m->cmem_count = 0;
     for (int i = 0; i < p->buffer_count; i++) {
         p->buffer[i].space = SPACE_HBM;
         p->buffer[i].is_guest = false;
     }
     module_plan_residents(p, m);
+    module_plan_cmem(p, m);
     too_much = place_in_hbm(p, m);
     if (too_much)
         return too_much;

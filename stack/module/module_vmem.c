@@ -79,7 +79,7 @@ static double reads_of(const struct module_plan *p, const struct module_buffer *
 }
 
 /* reads and the write, for each step of staying, of which there are as many as its loop has rounds */
-static double gain_of(const struct module_plan *p, const struct module_buffer *b)
+double module_plan_gain(const struct module_plan *p, const struct module_buffer *b)
 {
     double steps = 1;
 
@@ -357,7 +357,7 @@ void module_plan_residents(struct module_plan *p, struct module *m)
         list[count++] = (struct candidate){
             b, b->kept == PLACE_VMEM
                    ? HUGE_VAL           /* not a choice */
-                   : gain_of(p, b)};
+                   : module_plan_gain(p, b)};
     }
     qsort(list, (size_t)count, sizeof(*list), better_first);
     for (int i = 0; i < count; i++)

@@ -198,6 +198,7 @@ void module_rig_check(struct module_rig *r, const struct graph *g, uint64_t seed
         r->hbm_used_bytes = b.module.hbm_bytes;
         r->prefetch_count = b.module.prefetch_count;
         r->resident_count = b.module.resident_count;
+        r->cmem_count = b.module.cmem_count;
         r->remat_count = b.module.remat_count;
         interpret(&b, seed);
         run(&b);

@@ -30,7 +30,7 @@ struct module_rig {
     int kernel_count;
     int64_t barrier_count;
     uint32_t outputs_crc;               /* of the bits of all outputs */
-    int64_t cycles, hbm_used_bytes, prefetch_count, resident_count, remat_count;
+    int64_t cycles, hbm_used_bytes, prefetch_count, resident_count, cmem_count, remat_count;
     double worst;                       /* largest difference over what is allowed, 0..1 */
 };
 

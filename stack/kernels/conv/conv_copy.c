@@ -226,8 +226,6 @@ void conv_clear_window(struct conv_gen *g, int window)
 
 /* ----- copies */
 
-static int space_code(const struct array *a) { return a->space == SPACE_VMEM ? 1 : 0; }
-
 static void word(struct conv_gen *g, const struct conv_window *w, int number, struct conv_value v)
 {
     conv_store_word(g, w->smem + 4 * (WORD_DESCRIPTOR + number), v);
@@ -286,8 +284,8 @@ static struct conv_value describe(struct conv_gen *g, const struct conv_window *
         gather(g, &total, OP_SMUL, S_TOTAL, p.valid);
         describe_dim(g, w, i, is_in, &p);
     }
-    word(g, w, 0, conv_known(is_in ? space_code(w->array) | 1 << 4
-                                   : 1 | space_code(w->array) << 4));
+    word(g, w, 0, conv_known(is_in ? (int)w->array->space | SPACE_VMEM << 4
+                                   : SPACE_VMEM | (int)w->array->space << 4));
     word(g, w, is_in ? 1 : 2, far);
     word(g, w, is_in ? 2 : 1, near);
     word(g, w, 13, conv_add(g, buffer, conv_known(w->flag)));

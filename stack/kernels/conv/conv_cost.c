@@ -179,7 +179,7 @@ static int64_t tiles_of(const struct conv_window *w)
 void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
 {
     double port = p->chip->dma_core_gbps * 1e3 / (double)p->chip->chip_clock_mhz * STREAM_SHARE;
-    double copy = 0, first = 0, last = 0, step;
+    double copy = 0, cmem = 0, first = 0, last = 0, step;
     int64_t count = steps(p), results = 1, compute;
 
     memset(out, 0, sizeof(*out));
@@ -194,10 +194,12 @@ void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out)
             continue;
         if (is_out && !conv_is_block(p, i - WINDOW_OUT))
             is_out = false;             /* a box, stored once; the input's, as they come */
-        copy += bytes / port * (double)(is_out ? results : boxes(p, w));
+        *(w->array->space == SPACE_CMEM ? &cmem : &copy) +=
+            bytes / port * (double)(is_out ? results : boxes(p, w));
         *(is_out ? &last : &first) += bytes / port;
         out->hbm_bytes += (int64_t)bytes * (is_out ? results : boxes(p, w));
     }
+    copy = cmem > copy ? cmem : copy;   /* by other ports, about as fast */
     compute = count * STEP_CYCLES +
               (p->is_vector ? 0
                             : count * (p->passes * p->column_groups * pass_cycles(p) +

@@ -248,4 +248,5 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 const struct kernel_kind kernel_conv = {
     .name = "conv", .category = "convolution fusion",
     .check_supported = check_supported, .tilings = conv_tilings,
-    .cost = cost, .emit = emit, .is_for_one_core = true};
+    .cost = cost, .emit = emit, .is_for_one_core = true,
+    .takes_cmem = true};

@@ -440,4 +440,4 @@ static int check_supported(const struct graph *body, const struct chip *chip, st
 const struct kernel_kind kernel_dot = {
     .name = "dot", .category = "convolution fusion",
     .check_supported = check_supported, .tilings = dot_tilings,
-    .cost = cost, .emit = emit};
+    .cost = cost, .emit = emit, .takes_cmem = true};

@@ -54,7 +54,7 @@ static bool comes_in_parts(const struct dot_grid *g, bool is_rhs)
 {
     int window = is_rhs ? g->rhs_window : g->lhs_window;
 
-    return window >= 0 && !pipeline_is_in_place(&g->pipeline, window)
+    return window >= 0 && g->pipeline.window[window].array->space == SPACE_HBM
            && g->pipeline.window[window].box_dims == 2 && !g->pipeline.window[window].short_count;
 }
 
@@ -177,7 +177,7 @@ static int64_t pipeline_cycles(const struct dot_grid *g, int64_t step_cycles,
         copied = 0;
 
         for (int w = 0; w < f->window_count; w++)
-            if (f->window[w].array->space == SPACE_HBM && pipeline_class(f, w) >= d)
+            if (f->window[w].array->space != SPACE_VMEM && pipeline_class(f, w) >= d)
                 copied += (double)window_bytes(&f->window[w]) * cycles_per_byte;
         sum += (double)(outside * (pipeline_steps(f, d) - 1))
                * cycles_between(g, (double)step_cycles, copied);

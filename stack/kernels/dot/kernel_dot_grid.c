@@ -118,7 +118,7 @@ static void set_row_steps(const struct dot_grid *g, const struct dot_matrix *m, 
     int64_t across = m->array->tiles_across, all = rows_of_steps(g, down) / m->array->tile_rows;
 
     set_step(g, w, down, rows * across, last_start(all, rows) * across);
-    if (g->dim[down] < 0 || m->array->space != SPACE_HBM || all == m->row_tiles)
+    if (g->dim[down] < 0 || m->array->space == SPACE_VMEM || all == m->row_tiles)
         return;
     w->box_count[1] = rows;
     w->short_dim = g->dim[down];

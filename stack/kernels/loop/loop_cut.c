@@ -146,7 +146,7 @@ static bool add_box_dim(struct pipeline_window *w, int64_t count, int64_t stride
 static bool tiled_window(struct loop_plan *p, struct loop_array *a, struct pipeline_window *w)
 {
     int64_t dense = ROWS_PER_TILE, ratio = p->group_rows / a->array->tile_rows;
-    bool is_copied = a->array->space == SPACE_HBM;
+    bool is_copied = a->array->space != SPACE_VMEM;
 
     w->first += p->axis[AXIS_ROWS].first * unit_tiles(p, a, AXIS_ROWS);
     for (int x = 0; x < p->axis_count; x++) {
@@ -645,4 +645,4 @@ static int emit(const struct kernel_job *job, const struct tiling *t, struct are
 const struct kernel_kind kernel_loop = {
     .name = "loop", .category = "loop fusion",
     .check_supported = check_supported, .tilings = tilings, .cost = cost,
-    .emit = emit};
+    .emit = emit, .takes_cmem = true};

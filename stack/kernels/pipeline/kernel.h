@@ -162,6 +162,7 @@ struct kernel_kind {
     int (*emit)(const struct kernel_job *job, const struct tiling *t, struct arena *a,
                 struct segment *out, struct err *e);
     bool is_for_one_core;               /* megacore: core 0 does all of it */
+    bool takes_cmem;                    /* arrays that its windows copy may lie in CMEM */
     bool takes_all_vmem;                /* its blocks are the program's choice, not limited to
                                          * KERNEL_VMEM_BYTES: no arrays lie in VMEM then */
 };

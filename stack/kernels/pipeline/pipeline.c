@@ -19,7 +19,7 @@
 
 bool pipeline_is_copied(const struct pipeline *f, int window)
 {
-    return f->window[window].array->space == SPACE_HBM;
+    return f->window[window].array->space != SPACE_VMEM;
 }
 
 bool pipeline_is_in_place(const struct pipeline *f, int window)
@@ -131,7 +131,7 @@ int pipeline_valid_sublanes(const struct array *a)
 {
     int64_t used = div_up(a->rows, a->tile_rows / TILE_ROWS), copied = 1;
 
-    if (a->space != SPACE_HBM || a->is_linear || a->tiles_down > 1)
+    if (a->space == SPACE_VMEM || a->is_linear || a->tiles_down > 1)
         return 0;
     while (copied < used)
         copied *= 2;
@@ -361,6 +361,16 @@ static double window_bytes(const struct pipeline *f, int window)
     return pipeline_is_copied(f, window) ? (double)(c.granules * GRANULE_BYTES) : 0;
 }
 
+/* CMEM has ports of its own, whose rates the cores of a chip share */
+static double cmem_cycles(const struct chip *chip, double in, double out)
+{
+    double mhz = (double)chip->chip_clock_mhz * (double)chip->chip_cores / 1e3;
+    double reading = in > 0 ? in * mhz / (double)chip->cmem_read_gbps : 0;
+    double writing = out > 0 ? out * mhz / (double)chip->cmem_write_gbps : 0;
+
+    return reading > writing ? reading : writing;
+}
+
 /*
  * A box is asked for before its step waits for the last one: two steps take a round trip. A result's
  * place is waited for behind the step's own code, which that wait hides.
@@ -393,21 +403,23 @@ static double latency_bound(const struct pipeline *f, double bytes_per_cycle)
 int64_t pipeline_copy_cycles(const struct pipeline *f, int64_t *exposed_cycles)
 {
     const struct chip *chip = f->job->chip;
-    double first = 0, last = 0, in = 0, out = 0, rate, streaming, waiting;
+    double first = 0, last = 0, in = 0, out = 0, cmem_in = 0, cmem_out = 0, rate, streaming, waiting;
 
     for (int w = 0; w < f->window_count; w++) {
         double bytes = window_bytes(f, w);
         double share = f->window[w].parts ? (double)PIPELINE_PARTS_BEFORE / f->window[w].parts : 1;
+        bool is_out = f->window[w].is_result, is_common = f->window[w].array->space == SPACE_CMEM;
 
-        *(f->window[w].is_result ? &last : &first) += share * bytes;
-        *(f->window[w].is_result ? &out : &in) += bytes * (double)box_changes(f, w);
+        *(is_out ? &last : &first) += share * bytes;
+        *(is_common ? is_out ? &cmem_out : &cmem_in : is_out ? &out : &in) +=
+            bytes * (double)box_changes(f, w);
     }
     rate = stream_rate(f, in, 0);
     *exposed_cycles = (int64_t)((first + last) / rate
                                 + (first > 0 ? cycles_of_ns(chip, chip->dma_read_ns) : 0)
                                 + (last > 0 ? cycles_of_ns(chip, chip->dma_write_ns) : 0));
     rate = stream_rate(f, in, out);
-    streaming = (in + out) / rate;
+    streaming = fmax((in + out) / rate, cmem_cycles(chip, cmem_in, cmem_out));
     waiting = latency_bound(f, rate);
     /* the longer of both, and more where they are alike, since neither keeps the other's time */
     return (int64_t)pow(pow(streaming, 4) + pow(waiting, 4), 0.25);
@@ -499,7 +511,7 @@ static bool has_steps_inside(const struct pipeline *f, int dim)
 static bool rereads(const struct pipeline *f, const struct pipeline_window *result)
 {
     for (int d = 0; d < f->dims; d++)
-        if (result->limit[d] && (result->array->space != SPACE_HBM || has_steps_inside(f, d)))
+        if (result->limit[d] && (result->array->space == SPACE_VMEM || has_steps_inside(f, d)))
             return true;
     return false;
 }

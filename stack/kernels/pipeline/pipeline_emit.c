@@ -115,7 +115,9 @@ static void put_copy(struct pipeline *f, int w, const struct place *p)
 {
     const struct pipeline_copy *k = &f->state->copy[w];
     bool is_out = f->window[w].is_result;
-    enum isa_opcode code = is_out ? OP_DMA_VMEM_HBM : OP_DMA_HBM_VMEM;
+    bool is_common = f->window[w].array->space == SPACE_CMEM;
+    enum isa_opcode code = is_out ? is_common ? OP_DMA_VMEM_CMEM : OP_DMA_VMEM_HBM
+                                  : is_common ? OP_DMA_CMEM_VMEM : OP_DMA_HBM_VMEM;
     struct isa_operand from = is_out ? p->vmem : p->array, to = is_out ? p->array : p->vmem;
 
     if (k->level_count >= 2) {
@@ -139,7 +141,8 @@ static void init_descriptor(struct pipeline *f, int w)
     const struct pipeline_copy *k = &f->state->copy[w];
     bool is_out = f->window[w].is_result;
     int64_t at = f->state->smem[w];
-    int64_t word[16] = {[0] = is_out ? 1 : 1 << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
+    int space = (int)f->window[w].array->space;
+    int64_t word[16] = {[0] = is_out ? SPACE_VMEM | space << 4 : space | SPACE_VMEM << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
 
     for (int i = 0; i < k->level_count && i < PIPELINE_BOX_MAX - 1; i++) {
         word[4 + 3 * i] = k->level[i].count;
