@@ -7,9 +7,14 @@
  * then, too; other kernels have their arrays row-major. A transpose that alone reads a parameter
  * costs nothing where the parameter lies as it has it. What a kernel of Pallas reads or makes is
  * copied from or to such an array, as XLA does it.
+ *
+ * Tiles of narrow types have 8 rows on a TPU, or fewer where there are no more, and 16 or 32 here: an
+ * array of 8 heads of bf16 is padded here alone. Where a transpose before a kernel of Pallas reads it, a
+ * TPU moves its elements. Here it lies as the transpose has it, and is copied.
  */
 #include "stack/module/module_impl.h"
 
+#include "base/units.h"
 #include "stack/hlo/bitcast.h"
 #include "stack/hlo/graph_shape.h"
 #include "stack/hlo/rewrite.h"
@@ -107,6 +112,18 @@ static bool find_dims(const struct graph *g, const struct graph_node *n, int *di
         dims[d] = (*at)++;
     }
     return true;
+}
+
+/* bytes of a row-major array in tiles of 8 rows, or of 1, 2, 4 where there are no more */
+static int64_t bytes_in_small_tiles(const struct shape *s)
+{
+    int64_t rows = s->dim[s->rank - 2], tile = 1, count = array_element_bytes(s->dtype);
+
+    while (tile < rows && tile < 8)
+        tile *= 2;
+    for (int d = 0; d < s->rank - 2; d++)
+        count *= s->dim[d];
+    return count * round_up(rows, tile) * round_up(s->dim[s->rank - 1], 128);
 }
 
 /* a kernel that the program brings, which has its arrays row-major and nothing else */
@@ -217,6 +234,29 @@ int module_entry_reader(const struct module_settings *s, const struct graph *g, 
     return turned == compact && compact < plain.bytes ? reader : -1;
 }
 
+/* those that read the node are kernels that the program brings, all of them */
+static bool is_for_brought(const struct graph *g, int node)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->node_count; i++)
+        if (graph_dims_have(g->node[i].operand, g->node[i].operand_count, node)) {
+            if (!is_brought(&g->node[i]))
+                return false;
+            count++;
+        }
+    return count > 0 && !is_output(g, node);
+}
+
+bool module_entry_moves(const struct graph *g, int reader)
+{
+    const struct shape *s = &g->node[g->node[reader].operand[0]].shape;
+
+    return g->node[reader].op == HLO_TRANSPOSE && array_element_bytes(s->dtype) < 4 &&
+           is_for_brought(g, reader) &&
+           bytes_in_small_tiles(s) <= bytes_in_order(&g->node[reader].shape, NULL);
+}
+
 /* the compact order where it is less than row-major */
 static bool takes_compact(const struct shape *s, int *order)
 {
@@ -320,20 +360,6 @@ static bool readers_stream(const struct module_plan *p, const struct graph *g, i
         }
     }
     return true;
-}
-
-/* those that read the node are kernels that the program brings, all of them */
-static bool is_for_brought(const struct graph *g, int node)
-{
-    int count = 0;
-
-    for (int i = 0; i < g->node_count; i++)
-        if (graph_dims_have(g->node[i].operand, g->node[i].operand_count, node)) {
-            if (!is_brought(&g->node[i]))
-                return false;
-            count++;
-        }
-    return count > 0 && !is_output(g, node);
 }
 
 /* of an array that such a kernel has row-major: it lies at the entry in this order, or another */

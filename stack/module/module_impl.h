@@ -162,6 +162,8 @@ void module_plan_fini(struct module_plan *p);
 /* the transpose or reshape that only names a parameter as it lies, `node` or what that renames;
  * -1: none */
 int module_entry_reader(const struct module_settings *s, const struct graph *g, int node);
+/* a TPU moves what that transpose reads: it is a copy, not a name */
+bool module_entry_moves(const struct graph *g, int reader);
 /* a reshape that only leaves out ones lies as what it reshapes */
 void module_lay_out_renamed(struct module_plan *p, const struct graph *g, int node);
 void module_lay_out_parameter(struct module_plan *p, const struct graph *g, int parameter);

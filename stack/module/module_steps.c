@@ -285,7 +285,8 @@ static int visit(struct module_walk *w, int node, struct err *e)
                 module_lay_out_renamed(p, w->g, node);
             return 0;
         }
-        if (!w->is_main || module_entry_reader(p->settings, w->g, n->operand[0]) != node)
+        if (!w->is_main || module_entry_reader(p->settings, w->g, n->operand[0]) != node ||
+            module_entry_moves(w->g, node))
             break;
         stay_in_place(w, node);
         return 0;

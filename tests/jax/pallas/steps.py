@@ -443,6 +443,19 @@ def odd_columns(x, w):
                           out_specs=block)(x, w)
 
 
+def heads_turned(x):
+    """Eight heads of bf16, which fill a TPU's tiles: what brings them in front of a kernel moves them."""
+    batch, tokens, heads, depth = x.shape
+
+    def kernel(x_ref, o_ref):
+        o_ref[...] = x_ref[...] * 2
+
+    block = pl.BlockSpec((1, 1, tokens, depth), lambda b, h: (b, h, 0, 0))
+    return pl.pallas_call(kernel, jax.ShapeDtypeStruct((batch, heads, tokens, depth), x.dtype),
+                          grid=(batch, heads), in_specs=[block],
+                          out_specs=block)(jnp.swapaxes(x, 1, 2))
+
+
 def wide_softmax(x):
     """A row of 50,257 elements, as a vocabulary has them."""
     def kernel(x_ref, o_ref):
@@ -524,6 +537,9 @@ CASES = [
         1e-6,
     ),
     ("odd_columns", odd_columns, [like((4096, 130)), like((130, 130))], 2e-2),
+    ("heads_turned", heads_turned, [like((2, 1024, 8, 128), BF16)], 0.0),
+    ("heads_turned_four", heads_turned, [like((2, 1024, 4, 128), BF16)], 0.0),
+    ("heads_turned_three", heads_turned, [like((2, 1024, 3, 128), BF16)], 0.0),
     ("wide_softmax", wide_softmax, [like((8, 50257))], 1e-5),
     ("all_keys", all_keys, [like((32, 128), BF16)] + [like((17408, 128), BF16)] * 2, 2e-2),
 ]
