@@ -3,7 +3,7 @@
  * their kernels ask for, which need not be those of the profile: the same work is timed, not the
  * transposes that would lie between the two. Where features fill at most half a tile of lanes XLA
  * lays the batch along lanes, and a network compiled here has two pixels there
- * (stack/passes/pass_pairs.c); so a row of such images has them in pairs, too. So does what a first
+ * (stack/passes/pass_pixels.c); so a row of such images has them in pairs, too. So does what a first
  * layer makes, whose images lie with the batch along lanes and a line of pixels along rows, as those
  * of a program do that asks for no layout.
  */

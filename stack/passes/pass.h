@@ -36,7 +36,7 @@ struct pass_context {
 int pass_devices(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_vectors(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_trips(struct graph *g, const struct pass_context *c, struct err *e);
-int pass_pairs(struct graph *g, const struct pass_context *c, struct err *e);
+int pass_pixels(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_heads(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_simplify(struct graph *g, const struct pass_context *c, struct err *e);
 int pass_expand(struct graph *g, const struct pass_context *c, struct err *e);

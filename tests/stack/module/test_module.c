@@ -139,7 +139,7 @@ static int normed(int y, const char *const *name, const int64_t *kernel, int *wr
 }
 
 /*
- * A block of a residual network of few features, in pairs of pixels, with batch norms whose sums
+ * A block of a residual network of few features, pixels side by side, with batch norms whose sums
  * are made beside the convolutions: a step of training.
  */
 TEST(training_a_residual_block_matches)
@@ -147,7 +147,7 @@ TEST(training_a_residual_block_matches)
     static const char *const chips[] = {"v3", "v5e", "v6e"};
     static const char *const name[3][3] = {{"k0", "s0", "o0"}, {"k1", "s1", "o1"},
                                            {"k2", "s2", "o2"}};
-    const int64_t x_dims[] = {32, 4, 6, 130};
+    const int64_t x_dims[] = {32, 4, 24, 130};
     const int64_t k_dims[3][4] = {{1, 1, 130, 20}, {3, 3, 20, 20}, {1, 1, 20, 130}};
 
     for (size_t i = 0; i < COUNT_OF(chips); i++) {

@@ -1,10 +1,11 @@
 /*
- * Arrays of few features in pairs of pixels (stack/passes/pass_pairs.c): networks drawn at random,
- * with their gradients, compute what they computed before; what cannot be pairs stays. And
+ * Arrays of few features with pixels side by side (stack/passes/pass_pixels.c): networks drawn at
+ * random, with their gradients, compute what they computed before; what cannot lie so stays. And
  * gradients by kernels of one pixel (stack/expand/turned.c, pixel_product.h).
  */
 #include "base/rng.h"
 #include "tests/rigs/pass_rig.h"
+#include "tests/rigs/seeds.h"
 #include "tests/test.h"
 
 static const struct graph_conv labels = {
@@ -72,24 +73,35 @@ static int count_features(int64_t in, int64_t out)
     return count;
 }
 
+/* pixels that fill a tile of lanes, of images that are large enough for so many */
+static int64_t side_by_side(int64_t rows, int64_t width, int64_t features)
+{
+    int64_t pixels = 8;
+
+    while (pixels * features > 128 || width % pixels != 0 || rows < 512 * pixels * pixels)
+        pixels /= 2;
+    return pixels;
+}
+
 /* wide, narrow, narrow, wide: a residual block's three convolutions, forwards and backwards */
 TEST(blocks_of_residual_networks_compute_the_same)
 {
     struct rng r;
 
     rng_init(&r, 5);
-    for (int i = 0; i < 8; i++) {
-        int64_t features = pick(&r, 17, 20), wide = pick(&r, 65, 70), taps = pick(&r, 1, 4);
-        int64_t low = pick(&r, 0, taps - 1), height = pick(&r, 3, 5), width = 2 * pick(&r, 2, 3);
+    for (int i = 0; i < 4; i++) {
+        int64_t features = pick(&r, 16, 20), wide = pick(&r, 65, 70), taps = pick(&r, 1, 4);
+        int64_t low = pick(&r, 0, taps - 1), height = pick(&r, 3, 5), width = 2 * pick(&r, 24, 60);
+        int64_t packed = features * side_by_side(16 * height * width, width, features);
         int x = graph_parameter(&graph, F32(16, height, width, wide), "x"), y;
 
         y = norm(layer(x, 1, 0, 0, features, "first"), "a");
         y = norm(layer(y, taps, low, taps - 1 - low, features, "middle"), "b");
         y = graph_binary(&graph, HLO_ADD, layer(y, 1, 0, 0, wide, "last"), x);
         finish(y);
-        run_pass(pass_pairs);
-        assert_int_equal(count_features(wide, 2 * features), 3);
-        assert_int_equal(count_features(2 * features, 2 * features), 3);
+        run_pass(pass_pixels);
+        assert_int_equal(count_features(wide, packed), 3);
+        assert_int_equal(count_features(packed, packed), 3);
         pass_rig_teardown(NULL);
         pass_rig_setup(NULL);
     }
@@ -101,16 +113,18 @@ TEST(other_windows_compute_the_same)
     struct rng r;
 
     rng_init(&r, 6);
-    for (int i = 0; i < 8; i++) {
-        int64_t taps = pick(&r, 1, 3), low = pick(&r, -1, 2), width = 2 * pick(&r, 2, 4);
-        int64_t high = 2 * pick(&r, 0, 1) + taps - 1 - low;
+    for (int i = 0; i < 4; i++) {
+        int64_t taps = pick(&r, 1, 3), low = pick(&r, -1, 2), width = 2 * pick(&r, 30, 60);
+        int64_t high = 2 * pick(&r, 0, 1) + taps - 1 - low, wide = width + low + high - taps + 1;
+        int64_t rows = 16 * (5 + low + high - taps + 1) * wide;
         int x = graph_parameter(&graph, F32(16, 5, width, 30), "x"), y;
 
         y = norm(layer(x, taps, low, high, 20, "first"), "a");
         y = layer(y, 2, 1, 0, 24, "second");
         finish(graph_binary(&graph, HLO_MAXIMUM, y, graph_splat(&graph, y, 0)));
-        run_pass(pass_pairs);
-        assert_true(count_features(40, 48) > 0);
+        run_pass(pass_pixels);
+        assert_true(count_features(20 * side_by_side(rows, wide, 20),
+                                   24 * side_by_side(rows, wide, 24)) > 0);
         pass_rig_teardown(NULL);
         pass_rig_setup(NULL);
     }
@@ -161,15 +175,15 @@ TEST(pools_and_their_gradients_are_of_pairs_of_images)
     struct rng r;
 
     rng_init(&r, 8);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) {
         int64_t taps = pick(&r, 1, 3), size = pick(&r, 2, 3), features = pick(&r, 17, 20);
-        int64_t height = 4 * pick(&r, 1, 2), width = 4 * pick(&r, 1, 2);
+        int64_t height = 4 * pick(&r, 1, 2), width = 32 * pick(&r, 1, 2);
         int y = norm(first_layer(16, height + taps - 1, width + taps - 1, taps, features), "a");
 
         y = pool(y, size, 2, 0, size - 2);
         y = norm(layer(y, 3, 1, 1, 20, "next"), "b");
         finish(y);
-        run_pass(pass_pairs);
+        run_pass(pass_pixels);
         assert_int_equal(count_windows(features), 0);
         assert_int_equal(count_windows(2 * features), 2);
         pass_rig_teardown(NULL);
@@ -180,12 +194,12 @@ TEST(pools_and_their_gradients_are_of_pairs_of_images)
 /* what a pool makes may be of odd width, or go out: then it is no pairs, and the rest is */
 TEST(pools_of_pairs_may_make_what_is_none)
 {
-    int x = graph_parameter(&graph, F32(16, 6, 6, 70), "x"), y;
+    int x = graph_parameter(&graph, F32(16, 6, 22, 70), "x"), y;
 
     y = pool(norm(layer(x, 1, 0, 0, 20, "first"), "a"), 2, 2, 0, 0);
     y = layer(y, 1, 0, 0, 24, "second");
     finish(y);
-    run_pass(pass_pairs);
+    run_pass(pass_pixels);
     assert_int_equal(count_windows(40), 2);
     assert_int_equal(count_features(70, 40), 2);        /* forwards, and the gradient by kernel */
 }
@@ -197,12 +211,12 @@ TEST(arrays_that_others_read_stay)
     struct graph_window w[4] = {plain, plain, plain, {2, 2, 0, 0, 1, 1, false}};
 
     for (int i = 0; i < 2; i++) {
-        int x = graph_parameter(&graph, F32(i ? 24 : 16, 4, 6, 70), "x"), y;
+        int x = graph_parameter(&graph, F32(i ? 24 : 16, 4, 34, 70), "x"), y;
 
         y = norm(layer(x, 1, 0, 0, 20, "first"), "a");
         graph_output(&graph, i ? pool(y, 2, 2, 0, 0)
                                : graph_reduce_window(&graph, REDUCE_MAX, y, w), "pool", -1);
-        run_pass(pass_pairs);
+        run_pass(pass_pixels);
         assert_int_equal(count_features(70, 20), 1);
         assert_int_equal(count_features(70, 40), 0);
         pass_rig_teardown(NULL);
@@ -213,13 +227,13 @@ TEST(arrays_that_others_read_stay)
 /* images of 20 features that the program itself has in pairs, and wants so: nothing is taken apart */
 TEST(pairs_of_the_program_stay_pairs)
 {
-    const struct shape pixels = F32(16, 4, 6, 20), pairs = F32(16, 4, 3, 40);
+    const struct shape pixels = F32(16, 4, 34, 20), pairs = F32(16, 4, 17, 40);
     int x = graph_reshape(&graph, graph_parameter(&graph, pairs, "x"), pixels);
     int y = norm(layer(x, 3, 1, 1, 20, "k"), "a");
 
     y = graph_binary(&graph, HLO_ADD, y, x);
     graph_output(&graph, graph_reshape(&graph, y, pairs), "y", -1);
-    run_pass(pass_pairs);
+    run_pass(pass_pixels);
     assert_int_equal(count_features(40, 40), 1);
     assert_int_equal(count_features(20, 20), 0);
 }
@@ -245,6 +259,100 @@ TEST(what_is_computed_of_turned_images_is_not_turned)
     run_pass(pass_layout);
     run_pass(pass_simplify);
     assert_int_equal(count_of(&graph, HLO_TRANSPOSE), 0);
+}
+
+/* ----- networks drawn at random */
+
+static struct graph_window window_of(struct rng *r, int64_t size, int64_t width)
+{
+    int64_t taps = pick(r, 1, size < 4 ? size : 4), low = pick(r, 0, taps - 1), stride = 1;
+    int64_t dilation = pick(r, 0, 5) == 0 ? 2 : 1, high = taps - 1 - low;
+
+    if (dilation == 1 && pick(r, 0, 2) == 0)
+        stride = pick(r, 2, 3);
+    if (dilation == 1 && width > 1 && pick(r, 0, 3) == 0)
+        low -= pick(r, 0, 1);
+    high += (stride - (size - 1) % stride - 1) % stride + (dilation == 2);
+    return (struct graph_window){taps, stride, low, high, dilation, 1, pick(r, 0, 7) == 0};
+}
+
+/* a convolution of any window, features in groups now and then */
+static int any_layer(struct rng *r, int x, const char *name)
+{
+    static const int64_t some[] = {16, 24, 32, 48, 64, 12, 96, 72};
+    const struct shape s = graph.node[x].shape;
+    int64_t in = s.dim[3], out = some[pick(r, 0, 7)], groups = 1;
+    struct graph_window w[2] = {window_of(r, s.dim[1], 1), window_of(r, s.dim[2], s.dim[2])};
+    struct graph_conv c = labels;
+
+    if (pick(r, 0, 2) == 0) {
+        groups = pick(r, 0, 1) ? in : 4;
+        out = in * pick(r, 1, in > 48 ? 1 : 2);
+    }
+    c.feature_groups = groups;
+    return graph_convolution(&graph, x,
+                             graph_parameter(&graph, F32(w[0].size, w[1].size, in / groups, out), name),
+                             w, &c, DTYPE_F32, PRECISION_DEFAULT);
+}
+
+/* x scaled by what is summed of each image and feature, as squeeze and excite have it */
+static int excite(int x)
+{
+    const struct shape s = graph.node[x].shape;
+    int y = graph_reduce(&graph, REDUCE_MAX, x, 6);
+
+    return graph_binary(&graph, HLO_MINIMUM, x, graph_broadcast(&graph, y, s, DIMS(0, 3)));
+}
+
+static bool pools_fit(struct shape s) { return s.dim[1] > 1 && s.dim[2] > 1; }
+
+static void draw_network(struct rng *r)
+{
+    static const char *const names[] = {"k0", "k1", "k2", "k3"}, *const norms[] = {"a0", "a1", "a2", "a3"};
+    int64_t batch = pick(r, 0, 2) > 0 ? 16 * pick(r, 1, 3) : pick(r, 1, 5);
+    int64_t rows = 512 << pick(r, 2, 5), height = pick(r, 1, 4);
+    int64_t width = 4 * (rows / (4 * batch * height) + pick(r, 1, 4)), count = pick(r, 2, 3);
+    int y = graph_parameter(&graph, F32(batch, height, width, 8 * pick(r, 1, 9)), "x");
+
+    for (int64_t i = 0; i < count; i++) {
+        y = norm(any_layer(r, y, names[i]), norms[i]);
+        if (pick(r, 0, 4) == 0)
+            y = excite(y);
+        if (pick(r, 0, 3) == 0 && pools_fit(graph.node[y].shape))
+            y = pool(y, 2, pick(r, 1, 2), 0, 1);
+    }
+    finish(y);
+}
+
+/* of the shapes of all convolutions: another where one of them is of groups of pixels */
+static int64_t convolution_elements(void)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < graph.node_count; i++)
+        if (graph.node[i].op == HLO_CONVOLUTION)
+            sum += graph.node[i].shape.dim[2] * 7 + graph.node[i].shape.dim[3];
+    return sum;
+}
+
+TEST(drawn_networks_compute_the_same)
+{
+    int count = seeds_count(12), packed = 0;
+
+    seeds_print(count);
+    for (int i = 0; i < count; i++) {
+        struct rng r;
+        int64_t before;
+
+        rng_init(&r, seeds_at(i));
+        draw_network(&r);
+        before = convolution_elements();
+        run_pass(pass_pixels);
+        packed += convolution_elements() != before;
+        pass_rig_teardown(NULL);
+        pass_rig_setup(NULL);
+    }
+    assert_true(packed > count / 4 || count < 12);
 }
 
 /* 300 features are three tiles of lanes, 20 one: those are turned, and then the result */
@@ -280,7 +388,7 @@ TEST(gradients_by_one_pixel_are_products)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(blocks_of_residual_networks_compute_the_same),
@@ -292,7 +400,10 @@ int main(void)
         RUN(what_is_computed_of_turned_images_is_not_turned),
         RUN(gradients_by_one_pixel_change_places_where_less_is_turned),
         RUN(gradients_by_one_pixel_are_products),
+        RUN(drawn_networks_compute_the_same),
     };
+
+    seeds_read(argc, argv);
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
