@@ -57,15 +57,25 @@ static void run_kernel(const struct tape_step *s)
                 s->direct.from[2]->v.data, s->direct.count);
 }
 
+static void run_view(const struct tape_step *s)
+{
+    s->to[0]->v.data = (char *)s->from[0]->v.data + s->offset;
+}
+
 /* ----- blocks */
 
 static int run_block(struct eval *ev, struct tape_block *b, int device)
 {
     if (b->instructions && eval_count_steps(ev, b->last, b->instructions))
         return -1;
-    for (int k = 0; k < b->step_count; k++)
-        if (tape_run_step(ev, &b->step[k], device))
+    for (struct tape_step *s = b->step, *end = s + b->step_count; s < end; s++) {
+        if (s->kind == TAPE_KERNEL)             /* most are of these kinds */
+            run_kernel(s);
+        else if (s->kind == TAPE_MOVE)
+            s->move->copy(s);
+        else if (tape_run_step(ev, s, device))
             return -1;
+    }
     return 0;
 }
 
@@ -130,10 +140,10 @@ int tape_run_step(struct eval *ev, struct tape_step *s, int device)
         run_apply(s);
         return 0;
     case TAPE_MOVE:
-        tape_move_run(s);
+        s->move->copy(s);
         return 0;
     case TAPE_VIEW:
-        s->to[0]->v.data = s->from[0]->v.data;
+        run_view(s);
         return 0;
     case TAPE_HANDLER:
         return run_handler(ev, s, device);

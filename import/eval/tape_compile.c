@@ -185,8 +185,8 @@ static bool add_operation(struct compiler *c, int index, const struct tape_leave
     s.operand = arena_array(&c->t->arena, (size_t)s.from_count + 1, sizeof(*s.operand));
     for (int k = 0; k < s.from_count; k++)
         s.operand[k] = &s.from[k]->v;
-    if (!make_elementwise(c, i, &s) && (s.move = tape_move_make(c->ev, c->t, &s)))
-        s.kind = TAPE_MOVE;
+    if (!make_elementwise(c, i, &s))
+        tape_move_make(c->ev, c->t, &s);
     return add_step(c, &s);
 }
 

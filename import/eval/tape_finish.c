@@ -131,6 +131,8 @@ static bool finish_loop(struct tape *t, struct tape_loop *l)
         l->carry[k] = l->body.result[k] == l->state[k] ? CARRY_NOTHING
                       : may_swap(l, k)                 ? CARRY_SWAP
                                                        : CARRY_COPY;
+        if (l->carry[k] == CARRY_SWAP)
+            l->state[k]->is_moving = l->body.result[k]->is_moving = true;
         if (l->carry[k] != CARRY_COPY)
             continue;
         if (bytes > t->bytes_max - t->bytes)
@@ -154,6 +156,7 @@ static bool finish_block(struct tape *t, struct tape_block *b)
         if (is_update(s) && may_overwrite(b, k, s)) {
             s->is_in_place = true;
             s->to[0]->has_storage = false;
+            s->to[0]->is_moving = true;
         }
         if (s->kind == TAPE_LOOP &&
             (!finish_block(t, &s->loop->condition) || !finish_block(t, &s->loop->body) ||
@@ -164,6 +167,31 @@ static bool finish_block(struct tape *t, struct tape_block *b)
                 return false;
     }
     return true;
+}
+
+/* Views of what always lies at the same place are seen now, and need no steps. */
+static void settle_views(struct tape_block *b)
+{
+    int kept = 0;
+
+    for (int k = 0; k < b->step_count; k++) {
+        struct tape_step *s = &b->step[k];
+
+        if (s->kind == TAPE_VIEW && !s->from[0]->is_moving) {
+            tape_run_step(NULL, s, 0);
+            continue;
+        }
+        if (s->kind == TAPE_VIEW)
+            s->to[0]->is_moving = true;
+        if (s->kind == TAPE_LOOP) {
+            settle_views(&s->loop->condition);
+            settle_views(&s->loop->body);
+        }
+        for (int n = 0; s->kind == TAPE_BRANCH && n < s->branch->count; n++)
+            settle_views(&s->branch->block[n]);
+        b->step[kept++] = *s;
+    }
+    b->step_count = kept;
 }
 
 static void count_elements(const struct tape_block *b, int64_t *elements, int64_t *steps)
@@ -185,11 +213,14 @@ bool tape_finish(struct tape *t)
 {
     int64_t elements = 0, steps = 0;
 
+    for (int k = 0; k < t->argument_count; k++)
+        t->argument[k]->is_moving = true;
     count_elements(&t->block, &elements, &steps);
     if (elements > steps * ELEMENTS_MAX || !finish_block(t, &t->block))
         return false;
     for (int k = 0; k < t->register_count; k++)
         if (t->all[k]->has_storage && !t->all[k]->v.data && !tape_give_storage(t, t->all[k]))
             return false;
+    settle_views(&t->block);
     return true;
 }

@@ -16,6 +16,7 @@ struct tape_register {
     size_t bytes;
     int last_use;                       /* the owner's last step that reads these elements */
     bool is_constant, has_storage;
+    bool is_moving;                     /* its elements lie elsewhere in another round or run */
     struct value *given;                /* of an argument: the array that it is now */
 };
 
@@ -23,7 +24,7 @@ enum tape_kind {
     TAPE_KERNEL,                        /* the operation's kernel over arrays as they are */
     TAPE_APPLY,                         /* the same block by block, widened and rounded */
     TAPE_MOVE,                          /* elements to other places */
-    TAPE_VIEW,                          /* the same elements as another type */
+    TAPE_VIEW,                          /* elements of the first operand where they lie */
     TAPE_HANDLER,                       /* whatever else, by the operation's handler */
     TAPE_LOOP, TAPE_BRANCH
 };
@@ -34,11 +35,13 @@ struct tape_step {
     struct {                            /* of TAPE_KERNEL, all of it in one line of the cache */
         kernel k;
         int64_t count;
-        struct tape_register *to, *from[APPLY_OPERANDS_MAX];    /* those that it has not: the first */
+        struct tape_register *to;
+        struct tape_register *from[APPLY_OPERANDS_MAX];         /* the first for those it has not */
     } direct;
     int from_count, to_count;
     struct tape_register **from, **to;
     union {
+        size_t offset;                  /* of TAPE_VIEW: bytes behind the operand's start */
         struct apply *apply;
         struct tape_move *move;
         struct tape_loop *loop;
@@ -91,7 +94,7 @@ struct tape {
     struct tape_block block;
     int argument_count, register_count;
     char *pool;                         /* the next of .. */
-    size_t pool_left;                   /* .. bytes that registers and small arrays take, side by side */
+    size_t pool_left;                   /* .. bytes that small arrays take, side by side */
     struct tape_register **argument, **all;     /* leaves; all registers */
     size_t all_capacity;
     const struct hlo_type *type;        /* of the result */
@@ -113,10 +116,18 @@ void *tape_alloc(struct tape *t, size_t bytes);         /* zeroed, 16-byte align
 
 int tape_run_step(struct eval *ev, struct tape_step *s, int device);
 
-/* The operation, which moves elements to places known beforehand, as runs of elements; NULL where
- * it is too large to be worth it or moves nothing. Found by moving numbers. */
-struct tape_move *tape_move_make(struct eval *ev, struct tape *t, const struct tape_step *s);
-void tape_move_run(const struct tape_step *s);
+/*
+ * Makes a move of an operation that moves elements to places known beforehand, or a view where they
+ * already lie behind one another. Found by moving numbers. False where it is no such operation, or
+ * too large to be worth it.
+ */
+bool tape_move_make(struct eval *ev, struct tape *t, struct tape_step *s);
+struct tape_move {
+    void (*copy)(const struct tape_step *s);
+    int run_count;
+    struct tape_move_run *run;
+    int32_t *each;              /* in place of short runs: the first operand's element, by place */
+};
 
 static inline struct tape_register *tape_root(struct tape_register *r)
 {

@@ -11,14 +11,8 @@
 enum { RESULT_MAX = 4096, OPERANDS_MAX = 65536, EACH_BELOW = 3 };
 
 /* elements from + 0, step, 2 step .. of an operand become to, to + 1, .. */
-struct run {
+struct tape_move_run {
     int32_t operand, from, step, to, count;
-};
-
-struct tape_move {
-    int run_count;
-    struct run *run;
-    int32_t *each;              /* in place of short runs: the first operand's element, by place */
 };
 
 static bool moves(enum hlo_opcode op)
@@ -65,10 +59,10 @@ static bool ask(struct eval *ev, const struct tape_step *s, struct value **opera
 }
 
 /* as many elements as follow the one at `at` in steps of the same size, within its operand */
-static struct run run_at(const struct tape_step *s, const int32_t *place, int32_t at)
+static struct tape_move_run run_at(const struct tape_step *s, const int32_t *place, int32_t at)
 {
     int32_t x = place[at], first = 0, k = 0, n = (int32_t)s->to[0]->count;
-    struct run r = {.to = at, .count = 1};
+    struct tape_move_run r = {.to = at, .count = 1};
 
     for (; x >= first + s->from[k]->count; k++)
         first += (int32_t)s->from[k]->count;
@@ -88,7 +82,7 @@ static struct tape_move *runs_of(struct tape *t, const struct tape_step *s, int3
     size_t capacity = 0;
 
     for (int32_t at = 0; at < n; at += m->run[m->run_count - 1].count) {
-        struct run r = run_at(s, place, at);
+        struct tape_move_run r = run_at(s, place, at);
 
         MEM_ADD(m->run, m->run_count, capacity) = r;
     }
@@ -98,26 +92,18 @@ static struct tape_move *runs_of(struct tape *t, const struct tape_step *s, int3
     return m;
 }
 
-struct tape_move *tape_move_make(struct eval *ev, struct tape *t, const struct tape_step *s)
+/* the operation's runs; NULL where its handler has failed */
+static struct tape_move *find_runs(struct eval *ev, struct tape *t, const struct tape_step *s)
 {
-    struct value *numbers, **operand;
+    struct value *numbers = mem_alloc((size_t)s->from_count * sizeof(*numbers));
+    struct value **operand = mem_alloc((size_t)s->from_count * sizeof(*operand));
+    int32_t *place = mem_alloc((size_t)s->to[0]->count * sizeof(*place) + 1), first = 0;
     struct tape_move *m = NULL;
-    int32_t *place;
-    int64_t all = 0;
 
-    for (int k = 0; k < s->from_count; k++)
-        all += s->from[k]->count;
-    if (!moves(s->frame->c->instruction[s->index].op) || all > OPERANDS_MAX ||
-        s->to[0]->count > RESULT_MAX)
-        return NULL;
-    numbers = mem_alloc((size_t)s->from_count * sizeof(*numbers));
-    operand = mem_alloc((size_t)s->from_count * sizeof(*operand));
-    place = mem_alloc((size_t)s->to[0]->count * sizeof(*place) + 1);
-    all = 0;
     for (int k = 0; k < s->from_count; k++) {
-        number(s->from[k], (int32_t)all, &numbers[k]);
+        number(s->from[k], first, &numbers[k]);
         operand[k] = &numbers[k];
-        all += s->from[k]->count;
+        first += (int32_t)s->from[k]->count;
     }
     if (ask(ev, s, operand, place))
         m = runs_of(t, s, place);
@@ -131,9 +117,10 @@ struct tape_move *tape_move_make(struct eval *ev, struct tape *t, const struct t
 
 struct element16 { uint64_t half[2]; };
 
-#define MOVE(name, T) \
-    static void name(const struct tape_move *m, const struct tape_step *s) \
+#define COPY(name, T) \
+    static void name(const struct tape_step *s) \
     { \
+        const struct tape_move *m = s->move; \
         T *to = s->to[0]->v.data; \
         const T *from = s->from[0]->v.data; \
         if (m->each) { \
@@ -142,7 +129,7 @@ struct element16 { uint64_t half[2]; };
             return; \
         } \
         for (int k = 0; k < m->run_count; k++) { \
-            const struct run *r = &m->run[k]; \
+            const struct tape_move_run *r = &m->run[k]; \
             const T *x = (const T *)s->from[r->operand]->v.data + r->from; \
             T *z = to + r->to; \
             for (int32_t i = 0; i < r->count; i++) \
@@ -150,19 +137,38 @@ struct element16 { uint64_t half[2]; };
         } \
     }
 
-MOVE(move1, uint8_t)
-MOVE(move2, uint16_t)
-MOVE(move4, uint32_t)
-MOVE(move8, uint64_t)
-MOVE(move16, struct element16)
+COPY(copy1, uint8_t)
+COPY(copy2, uint16_t)
+COPY(copy4, uint32_t)
+COPY(copy8, uint64_t)
+COPY(copy16, struct element16)
 
-void tape_move_run(const struct tape_step *s)
+static void make_view(struct tape *t, struct tape_step *s, const struct tape_move_run *r)
 {
-    switch (value_element_bytes(&s->to[0]->v)) {
-    case 1: move1(s->move, s); break;
-    case 2: move2(s->move, s); break;
-    case 4: move4(s->move, s); break;
-    case 8: move8(s->move, s); break;
-    default: move16(s->move, s); break;
+    s->from = arena_copy(&t->arena, &s->from[r->operand], 1, sizeof(*s->from));
+    s->from_count = 1;
+    s->kind = TAPE_VIEW;
+    s->offset = (size_t)r->from * value_element_bytes(&s->to[0]->v);
+}
+
+bool tape_move_make(struct eval *ev, struct tape *t, struct tape_step *s)
+{
+    size_t bytes = value_element_bytes(&s->to[0]->v);
+    struct tape_move *m;
+    int64_t all = 0;
+
+    for (int k = 0; k < s->from_count; k++)
+        all += s->from[k]->count;
+    if (!moves(s->frame->c->instruction[s->index].op) || all > OPERANDS_MAX ||
+        s->to[0]->count > RESULT_MAX || !(m = find_runs(ev, t, s)))
+        return false;
+    m->copy = bytes == 1 ? copy1 : bytes == 2 ? copy2 : bytes == 4 ? copy4 : bytes == 8 ? copy8
+                                                                           : copy16;
+    if (m->run_count == 1 && (m->run->step == 1 || m->run->count == 1)) {
+        make_view(t, s, m->run);
+        return true;
     }
+    s->kind = TAPE_MOVE;
+    s->move = m;
+    return true;
 }
