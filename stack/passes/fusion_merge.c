@@ -127,6 +127,15 @@ static bool is_behind(struct fusion *f, int target, int reader)
     return reaches(&s, reader);
 }
 
+/* whether `unit` needs the target, directly or through others */
+static bool needs(struct fusion *f, int unit, int target)
+{
+    struct search s = {.f = f, .target = target, .direct = NODE_NONE, .seen = f->seen,
+                       .now = ++f->searches};
+
+    return reaches(&s, unit);
+}
+
 /* merging the two leaves nothing that waits in a circle */
 static bool may_merge(struct fusion *f, int a, int b)
 {
@@ -265,6 +274,64 @@ bool fusion_merge_two(struct fusion *f, int into, int from, int64_t most)
            may_merge(f, into, from) && merge_within(f, into, from, most);
 }
 
+/* a group of single numbers, worked out of others */
+static bool is_of_numbers(const struct fusion *f, const struct fusion_group *p)
+{
+    for (int i = 0; i < p->member_count; i++)
+        if (f->g->node[p->member[i]].operand_count > 0)
+            return p->elems == 1;
+    return false;
+}
+
+static bool waits_for(struct fusion *f, int unit, int a, int b)
+{
+    return unit != a && unit != b && (needs(f, unit, a) || needs(f, unit, b));
+}
+
+/* whether a unit that reads the node, others than a and b, needs one of the two */
+static bool is_read_behind(struct fusion *f, int a, int b, int node)
+{
+    const struct fusion_node *x = &f->node[node];
+
+    for (int i = 0; i < x->user_count; i++) {
+        const struct fusion_node *user = &f->node[x->user[i]];
+
+        if (user->in_count == 0 && waits_for(f, unit_of(f, x->user[i]), a, b))
+            return true;
+        for (int k = 0; k < user->in_count; k++)
+            if (waits_for(f, user->in[k], a, b))
+                return true;
+    }
+    return false;
+}
+
+/*
+ * A number that a loop carries is changed in its place, behind all that read what it was. As part of
+ * a larger group it could have to come before one of them, and would be copied.
+ */
+static bool keep_their_places(struct fusion *f, int a, int b)
+{
+    const struct graph *g = f->g;
+
+    for (int k = 0; k < g->output_count && k < g->parameter_count; k++) {
+        int owner = f->node[g->output[k].node].owner;
+
+        if ((owner == a || owner == b) && is_read_behind(f, a, b, g->parameter[k]))
+            return false;
+    }
+    return true;
+}
+
+static bool fit_by_size(struct fusion *f, int a, int b)
+{
+    const struct fusion_group *p = &f->group[a], *q = &f->group[b];
+
+    if (p->elems != q->elems)
+        return false;
+    return p->elems > 1 ||
+           (is_of_numbers(f, p) && is_of_numbers(f, q) && keep_their_places(f, a, b));
+}
+
 static bool is_candidate(struct fusion *f, int a, int b)
 {
     const struct fusion_group *p = &f->group[a], *q = &f->group[b];
@@ -275,7 +342,7 @@ static bool is_candidate(struct fusion *f, int a, int b)
         (fusion_spreads_sums(f, p->has_hero ? q : p) || would_spread_sums(f, p, q)))
         return false;
     return a != b && !p->is_gone && !q->is_gone && !(p->has_hero && q->has_hero) &&
-           p->elems == q->elems && p->elems > 1 &&
+           fit_by_size(f, a, b) &&
            p->member_count + q->member_count <= FUSION_NODES_MAX && fit_together(f, a, b) &&
            may_merge(f, a, b);
 }
