@@ -165,6 +165,8 @@ static int look_back(struct lower *l, const struct mosaic_block *b, int end)
 
             if (is_pulled_op(op))
                 until = l->needed_until[op->result[0]->id];
+            if (until > whole)
+                whole = until;
             if (op->code == MOSAIC_FOR && k >= 3)
                 until = l->needed_until[op->region[0]->argument[k - 2]->id];
             if (is_product)

@@ -97,6 +97,8 @@ BY_NAME = [
      [like((40, 130), BF16), like((130, 200))]),
     ("int8_deep", product((([1], [1]), ([], [])), like((1024, 256), I32)),
      [like((1024, 2048), I8), like((256, 2048), I8)]),
+    ("int8_parts", product((([1], [1]), ([], [])), like((32, 128), I32)),
+     [like((32, 1280), I8), like((128, 1280), I8)]),
     ("int8_odd", product((([1], [0]), ([], [])), like((200, 384), I32)),
      [like((200, 1280), I8), like((1280, 384), I8)]),
     ("row_of_product", row_of_product, [like((1, 128), BF16), like((128, 200), BF16)]),
