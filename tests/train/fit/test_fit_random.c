@@ -59,7 +59,7 @@ static void choose_layers(struct trial *t)
 static void choose_training(struct trial *t)
 {
     static const struct { const char *name; int replicas; } slices[] = {
-        {"v3-1", 1}, {"v3", 2}, {"v3-8", 8}, {"v2-8", 8}, {"tiny-16", 16}};
+        {"v3-1", 1}, {"v3", 2}, {"v3-8", 8}, {"v2-8", 8}, {"tiny-16", 16}, {"v4-8", 8}};
     int slice = below(t, (int)COUNT_OF(slices));
 
     t->is_bf16 = below(t, 3) == 0;
