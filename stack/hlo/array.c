@@ -292,6 +292,7 @@ char *array_print(const struct array *a, char *buf, size_t buf_bytes)
         append(buf, buf_bytes, a->is_linear ? "(128)" : "");
         append(buf, buf_bytes, piece);
     }
-    append(buf, buf_bytes, a->space == SPACE_VMEM ? "S(1)}" : a->space == SPACE_CMEM ? "S(3)}" : "}");
+    append(buf, buf_bytes, a->space == SPACE_VMEM ? "S(1)}" : a->space == SPACE_CMEM ? "S(3)}"
+                                                                                     : "}");
     return buf;
 }

@@ -31,7 +31,8 @@ static const struct field module_fields[] = {
     APART(module, asks_values), APART(module, linked), SAVED(module, hbm_bytes),
     SAVED(module, vmem_peak_bytes), SAVED(module, alive_bytes), SAVED(module, hbm_limit),
     SAVED(module, payload_bytes), SAVED(module, padding_bytes), SAVED(module, flops),
-    SAVED(module, remat_count), SAVED(module, prefetch_count), SAVED(module, resident_count), SAVED(module, cmem_count),
+    SAVED(module, remat_count), SAVED(module, prefetch_count), SAVED(module, resident_count),
+    SAVED(module, cmem_count),
     APART(module, stage), APART(module, stage_count), APART(module, stage_now)};
 
 static const struct field kernel_fields[] = {

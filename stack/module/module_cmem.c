@@ -22,7 +22,7 @@ static int64_t share_bytes(const struct module_settings *s)
 struct bans {
     const struct module_plan *plan;
     bool *is_banned;
-    int *flows;                         /* by step: those before it that are flow or inside a loop */
+    int *flows;                         /* by step: those before it that are flow or in a loop */
 };
 
 static void ban(struct bans *b, const struct module_value *v)

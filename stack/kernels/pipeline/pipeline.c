@@ -403,7 +403,8 @@ static double latency_bound(const struct pipeline *f, double bytes_per_cycle)
 int64_t pipeline_copy_cycles(const struct pipeline *f, int64_t *exposed_cycles)
 {
     const struct chip *chip = f->job->chip;
-    double first = 0, last = 0, in = 0, out = 0, cmem_in = 0, cmem_out = 0, rate, streaming, waiting;
+    double first = 0, last = 0, in = 0, out = 0, cmem_in = 0, cmem_out = 0;
+    double rate, streaming, waiting;
 
     for (int w = 0; w < f->window_count; w++) {
         double bytes = window_bytes(f, w);

@@ -142,7 +142,8 @@ static void init_descriptor(struct pipeline *f, int w)
     bool is_out = f->window[w].is_result;
     int64_t at = f->state->smem[w];
     int space = (int)f->window[w].array->space;
-    int64_t word[16] = {[0] = is_out ? SPACE_VMEM | space << 4 : space | SPACE_VMEM << 4, [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
+    int64_t word[16] = {[0] = is_out ? SPACE_VMEM | space << 4 : space | SPACE_VMEM << 4,
+                        [3] = k->run, [4] = 1, [7] = 1, [10] = 1};
 
     for (int i = 0; i < k->level_count && i < PIPELINE_BOX_MAX - 1; i++) {
         word[4 + 3 * i] = k->level[i].count;
