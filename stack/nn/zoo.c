@@ -147,32 +147,44 @@ void zoo_leave(struct zoo *z)
     }
 }
 
-/* a variable or a state: parameter `held`, which the model reads as `node` */
-static int add_variable(struct zoo *z, int held, int node, int update)
+/* its number of elements is that of the whole */
+static void add_variable(struct zoo *z, int node, int64_t elems, int update)
 {
-    MEM_ADD(z->variable, z->count, z->capacity) = (struct zoo_variable){node, held, update};
+    bool is_part = shape_elems(&z->g->node[node].shape) != elems;
+
+    MEM_ADD(z->variable, z->count, z->capacity) =
+        (struct zoo_variable){node, is_part, elems, update};
+}
+
+static int new_variable(struct zoo *z, const char *name, const struct shape *s)
+{
+    int held, node = zoo_hold(z, path_name(z, name), s, &held);
+
+    add_variable(z, held, shape_elems(s), NODE_NONE);
     return node;
 }
 
 int zoo_variable(struct zoo *z, const char *name, int rank, const int64_t *dim)
 {
     struct shape s = shape_make(DTYPE_F32, rank, dim);
-    const char *path = path_name(z, name);
-    int held, node = zoo_hold(z, path, &s, &held);
 
-    return add_variable(z, held, node, NODE_NONE);
+    return new_variable(z, name, &s);
 }
 
 int zoo_weight(struct zoo *z, const char *name, int rank, const int64_t *dim)
 {
-    return graph_convert(z->g, zoo_variable(z, name, rank, dim), z->o->dtype);
+    struct shape s = shape_make(z->o->dtype, rank, dim);
+
+    return new_variable(z, name, &s);
 }
 
 int zoo_state(struct zoo *z, const char *name, int rank, const int64_t *dim)
 {
-    int node = graph_parameter(z->g, shape_make(DTYPE_F32, rank, dim), path_name(z, name));
+    struct shape s = shape_make(DTYPE_F32, rank, dim);
+    int node = graph_parameter(z->g, s, path_name(z, name));
 
-    return add_variable(z, node, node, node);
+    add_variable(z, node, shape_elems(&s), node);
+    return node;
 }
 
 void zoo_set_state(struct zoo *z, int node, int update)
@@ -188,7 +200,7 @@ static int64_t count_elements(const struct zoo *z)
 
     for (int i = 0; i < z->count; i++)
         if (z->variable[i].update == NODE_NONE)
-            count += shape_elems(&z->g->node[z->variable[i].node].shape);
+            count += z->variable[i].elems;
     return count;
 }
 

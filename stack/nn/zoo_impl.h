@@ -8,8 +8,9 @@
 #include "stack/nn/zoo.h"
 
 struct zoo_variable {
-    int node;                           /* as the model reads it: the parameter, or the gathered */
-    int held;                           /* parameter: node, or this replica's part of it */
+    int node;                           /* the parameter: all of it, or this replica's part */
+    bool is_part;
+    int64_t elems;                      /* of all of it */
     int update;                         /* what replaces it; NODE_NONE: the optimizer does */
 };
 
@@ -56,10 +57,10 @@ int zoo_layer_norm(struct zoo *z, const char *name, int x);
 int zoo_dropout(struct zoo *z, int x);
 
 /*
- * A new parameter *held that is the variable, or this replica's part of it; returns what the model
- * reads, which is all of it.
+ * A new parameter *held that is an f32 variable, or this replica's part of it; returns what the
+ * model reads, which is all of it as `s` says.
  */
-int zoo_hold(struct zoo *z, const char *path, const struct shape *whole, int *held);
+int zoo_hold(struct zoo *z, const char *path, const struct shape *s, int *held);
 
 /* behind the model: its training step, as zoo.h says; the variables change their order */
 int zoo_train(struct zoo *z, struct err *e);

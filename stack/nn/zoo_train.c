@@ -58,14 +58,20 @@ static int mean_loss(const struct zoo *z)
     return z->replica_count > 1 ? nn_scale(z->g, z->loss, 1.0 / z->replica_count) : z->loss;
 }
 
-static bool is_part(const struct zoo_variable *v) { return v->held != v->node; }
-
-/* of a part it has been summed: what gathers it forward scatters sums backward */
+/*
+ * Over all replicas; of a part that has been done: what gathers it forward scatters sums backward.
+ * What is bf16 but for the last step back, to the variable, is summed as bf16.
+ */
 static int summed(struct zoo *z, const struct zoo_variable *v, int gradient)
 {
-    if (z->replica_count == 1 || is_part(v))
+    const struct graph_node *n = &z->g->node[gradient];
+    int narrow = n->op == HLO_CONVERT ? n->operand[0] : NODE_NONE;
+
+    if (z->replica_count == 1 || v->is_part)
         return gradient;
-    z->g->source = arena_printf(z->g->arena, "all-reduce/%s", z->g->node[v->held].name);
+    z->g->source = arena_printf(z->g->arena, "all-reduce/%s", z->g->node[v->node].name);
+    if (narrow != NODE_NONE && z->g->node[narrow].shape.dtype == DTYPE_BF16)
+        return graph_convert(z->g, graph_all_reduce(z->g, narrow), DTYPE_F32);
     return graph_all_reduce(z->g, gradient);
 }
 
@@ -103,14 +109,14 @@ int zoo_train(struct zoo *z, struct err *e)
     graph_output(z->g, z->loss, "loss", -1);
     replace_states(z, count);
     for (int i = 0; i < count; i++)
-        wrt[i] = z->variable[i].held;
+        wrt[i] = z->variable[i].node;
     status = graph_grad(z->g, mean_loss(z), wrt, count, gradient, e);
     for (int i = 0; i < count && status == 0; i++)
         gradient[i] = summed(z, &z->variable[i], gradient[i]);
     for (int i = 0; i < count && status == 0; i++) {
         z->g->source = arena_printf(z->g->arena, "optimizer/%s", z->g->node[wrt[i]].name);
         if (counts)
-            update_by_adam(z, wrt[i], gradient[i], rate, step, is_part(&z->variable[i]));
+            update_by_adam(z, wrt[i], gradient[i], rate, step, z->variable[i].is_part);
         else
             update_by_momentum(z, wrt[i], gradient[i], rate);
     }

@@ -24,6 +24,7 @@ struct model {
     int64_t size[LAYERS + 1];
     enum zoo_optimizer optimizer;
     int replicas;
+    enum graph_dtype dtype;             /* of products; values stay wide */
 };
 
 /* numbers of a step, by parameter, and what it makes of them, by output */
@@ -34,7 +35,7 @@ struct step {
 
 static void build(struct step *s, const struct model *m, int replicas)
 {
-    struct zoo_options o = {.dtype = DTYPE_F32, .is_training = true};
+    struct zoo_options o = {.dtype = m->dtype, .is_training = true};
     struct zoo z = {.g = &s->g, .o = &o, .optimizer = m->optimizer, .replica_count = replicas,
                     .seed = NODE_NONE};
     int64_t rows = BATCH * m->replicas / replicas;
@@ -42,14 +43,15 @@ static void build(struct step *s, const struct model *m, int replicas)
     int x;
 
     graph_init(&s->g, &arena, "step");
-    x = graph_parameter(&s->g, shape_make(DTYPE_F32, ZOO_DIMS(rows, m->size[0])), "x");
+    x = graph_parameter(&s->g, shape_make(m->dtype, ZOO_DIMS(rows, m->size[0])), "x");
     for (int i = 0; i < LAYERS; i++) {
         char name[16];
 
         snprintf(name, sizeof(name), "dense_%d", i);
         x = graph_unary(&s->g, HLO_TANH, zoo_dense(&z, name, x, m->size[i + 1]));
     }
-    x = graph_reduce(&s->g, REDUCE_ADD, nn_multiply(&s->g, x, x), 3);
+    x = graph_convert(&s->g, nn_multiply(&s->g, x, x), DTYPE_F32);
+    x = graph_reduce(&s->g, REDUCE_ADD, x, 3);
     z.loss = nn_scale(&s->g, x, 1.0 / (double)(rows * m->size[LAYERS]));
     if (zoo_train(&z, &e) || graph_verify(&s->g, &e))
         fail_msg("%s", e.msg);
@@ -64,7 +66,7 @@ static const struct shape *shape_of(const struct step *s, int parameter)
 /* where element `i` of replica r's part is in the whole array */
 static int64_t place_in_whole(const struct shape *part, const struct shape *whole, int r, int64_t i)
 {
-    int64_t columns, own, tile;
+    int64_t columns, own, rows, tile;
 
     if (shape_equal(part, whole))
         return i;
@@ -74,8 +76,10 @@ static int64_t place_in_whole(const struct shape *part, const struct shape *whol
     own = part->dim[part->rank - 1];
     if (part->rank == whole->rank)
         return i / own * columns + r * own + i % own;
-    tile = r * part->dim[0] + i / 1024;
-    return (tile / (columns / 128) * 8 + i / 128 % 8) * columns + tile % (columns / 128) * 128 + i % 128;
+    rows = part->dim[1];
+    tile = r * part->dim[0] + i / (rows * 128);
+    return (tile / (columns / 128) * rows + i / 128 % rows) * columns + tile % (columns / 128) * 128
+           + i % 128;
 }
 
 static void fill(struct step *whole, struct step *parts, int replicas, struct rng *rng)
@@ -132,7 +136,8 @@ static int compare(const struct step *whole, const struct step *parts, int repli
         for (int r = 0; r < replicas; r++)
             for (int64_t i = 0; i < shape_elems(part); i++) {
                 double is = ((const double *)parts->out[r][o].data)[i];
-                double expected = ((const double *)whole->out[0][o].data)[place_in_whole(part, s, r, i)];
+                int64_t at = place_in_whole(part, s, r, i);
+                double expected = ((const double *)whole->out[0][o].data)[at];
 
                 if (!(fabs(is - expected) <= 1e-12 + 1e-9 * fabs(expected)))
                     fail_msg("seed %d: %s, element %d of replica %d is %.17g, not %.17g", (int)seed,
@@ -177,6 +182,7 @@ TEST(parts_of_any_sizes_are_the_whole_variables)
             m.size[i] = sizes[rng_below(&rng, COUNT_OF(sizes))];
         m.optimizer = rng_below(&rng, 2) ? ZOO_LAMB : ZOO_ADAM;
         m.replicas = replicas[rng_below(&rng, COUNT_OF(replicas))];
+        m.dtype = rng_below(&rng, 2) ? DTYPE_BF16 : DTYPE_F32;
         check(&m, seed);
     }
 }
@@ -184,18 +190,22 @@ TEST(parts_of_any_sizes_are_the_whole_variables)
 /* a variable that is cut has three parts: its own and those of two slots */
 TEST(kernels_are_cut_along_rows_as_tiles_and_along_columns)
 {
-    const struct model rows = {{64, 16, 10, 10}, ZOO_LAMB, 8},
-                       tiles = {{32, 256, 10, 10}, ZOO_LAMB, 8},        /* and the next one's rows */
-                       columns = {{10, 256, 10, 10}, ZOO_ADAM, 2};      /* likewise, and the bias */
+    const struct model rows = {{64, 16, 10, 10}, ZOO_LAMB, 8, DTYPE_F32};
+    const struct model tiles = {{32, 256, 10, 10}, ZOO_LAMB, 8, DTYPE_F32}; /* and the next's rows */
+    const struct model columns = {{10, 256, 10, 10}, ZOO_ADAM, 2, DTYPE_F32};   /* and the bias */
+    const struct model narrow = {{32, 256, 10, 10}, ZOO_LAMB, 4, DTYPE_BF16};   /* as tiles */
+    const struct model wide = {{32, 256, 10, 10}, ZOO_LAMB, 8, DTYPE_BF16};     /* of f32 */
 
     assert_int_equal(check(&rows, 1), 3);
     assert_int_equal(check(&tiles, 2), 6);
     assert_int_equal(check(&columns, 3), 9);
+    assert_int_equal(check(&narrow, 4), 6);
+    assert_int_equal(check(&wide, 5), 6);
 }
 
 TEST(momentum_keeps_variables_whole)
 {
-    const struct model m = {{64, 64, 64, 64}, ZOO_MOMENTUM, 8};
+    const struct model m = {{64, 64, 64, 64}, ZOO_MOMENTUM, 8, DTYPE_BF16};
 
     assert_int_equal(check(&m, 1), 0);
 }
@@ -204,7 +214,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         RUN(parts_of_any_sizes_are_the_whole_variables),
-        RUN(kernels_are_cut_along_rows_as_tiles_and_along_columns), RUN(momentum_keeps_variables_whole),
+        RUN(kernels_are_cut_along_rows_as_tiles_and_along_columns),
+        RUN(momentum_keeps_variables_whole),
     };
 
     first_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
