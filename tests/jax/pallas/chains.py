@@ -32,12 +32,12 @@ def product(r, x, y):
     i, j = r.choice(pairs)
     types = r.choice([(F32, F32), (BF16, BF16), (BF16, F32), (I8, I8)])
     if types[0] == I8:
-        x, y = ((v * 100).astype(I8) for v in (x, y))
+        x, y = ((scaled(v) * 100).astype(I8) for v in (x, y))
     else:
         x, y = (v.astype(t) for v, t in zip((x, y), types))
     z = lax.dot_general(x, y, (((i,), (j,)), ((), ())),
                         preferred_element_type=I32 if types[0] == I8 else F32)
-    return z.astype(F32) / (1e4 * x.shape[i] if types[0] == I8 else x.shape[i] ** 0.5)
+    return z.astype(F32) / (x.shape[i] ** 0.5 * (1e4 if types[0] == I8 else 1))
 
 
 def between(r, x, values):
