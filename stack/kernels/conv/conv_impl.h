@@ -225,7 +225,13 @@ int64_t conv_span(const struct conv_plan *p, int dim);  /* inputs of a block */
 int64_t conv_places(const struct conv_plan *p, int dim);
 int64_t conv_place_step(const struct conv_plan *p, int dim);
 int64_t conv_lead_rows(const struct conv_plan *p);       /* pixels: zeros before a line */
+int64_t conv_tile_count(const struct conv_plan *p);     /* of transposed rows */
 int conv_vector_registers(const struct conv_plan *p);    /* of the passes */
+
+/* parts of conv_plan_make: the walk over rows, passes and phases, when results are popped */
+void conv_walk_rows(struct conv_plan *p);
+void conv_count_passes(struct conv_plan *p);
+void conv_choose_pop_delay(struct conv_plan *p);
 void conv_plan_cost(const struct conv_plan *p, struct kernel_cost *out);
 
 /* conv_cost.c: tilings that fit, cheapest first */
