@@ -306,7 +306,8 @@ fuzz:
 
 # The same programs with sweeps that take minutes: every float, every path.
 LONG_TESTS := $(foreach t,simd_sweep simd_eup memo_random random_program equality \
-  equality_programs snapshot_random reference api_random module_types stablehlo_broken,$(filter %/test_$(t),$(TEST_PROGRAMS)))
+  equality_programs snapshot_random reference api_random api_rounds_random module_types \
+  stablehlo_broken conv_make modulo compile_random,$(filter %/test_$(t),$(TEST_PROGRAMS)))
 
 check-long: $(LONG_TESTS) $(SYSTOLE) $(FAULTS)
 	@for t in $(LONG_TESTS); do SYSTOLE_LONG=1 $$t || exit 1; done

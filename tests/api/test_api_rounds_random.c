@@ -21,7 +21,7 @@
 #define EPOCH_STEPS 5
 
 static uint64_t first_seed = 1;
-static int model_count = 6;
+static int model_count = 4;
 
 static float images[SAMPLES][SIDE * SIDE];
 static int32_t labels[SAMPLES];

@@ -310,7 +310,8 @@ static struct {
     struct isa_op op[8];
     struct isa_bundle bundle[8];
     struct isa_program program;
-    int64_t run_count;
+    int64_t run_count, sample_count;
+    int sample_step, first_sample;      /* every so manieth of all samples, from which on */
 } sampled;
 
 static void add_sample_op(const struct isa_op *op)
@@ -336,7 +337,7 @@ static void sample_begin(const char *chip)
         machine_set_scalar(sampled.pair.rig.m, 0, i, 8 * i, &e);
         ref_set_scalar(sampled.pair.reference, 0, i, 8 * i);
     }
-    sampled.run_count = 0;
+    sampled.run_count = sampled.sample_count = 0;
 }
 
 static void run_sample(const struct isa_op *sample)
@@ -346,6 +347,8 @@ static void run_sample(const struct isa_op *sample)
     char text[300];
     struct err e;
 
+    if (sampled.sample_count++ % sampled.sample_step != sampled.first_sample)
+        return;
     sampled.program = (struct isa_program){.name = "sample", .op = sampled.op,
                                            .bundle = sampled.bundle};
     for (int i = 0; i < 4; i++)
@@ -363,14 +366,17 @@ static void run_sample(const struct isa_op *sample)
     sampled.run_count++;
 }
 
+/* on two chips, half of the samples on either; all on all of them in a long run */
 TEST(every_operation_alone_is_the_same)
 {
+    sampled.sample_step = test_is_long() ? 1 : 2;
     for (size_t i = 0; i < COUNT_OF(chips); i++) {
         if (!test_is_long() && strcmp(chips[i], "v3") != 0 && strcmp(chips[i], "v7x") != 0)
             continue;
+        sampled.first_sample = !test_is_long() && strcmp(chips[i], "v7x") == 0;
         sample_begin(chips[i]);
         isa_samples(run_sample);
-        assert_true(sampled.run_count > 1000);
+        assert_true(sampled.run_count > 500);
         pair_close(&sampled.pair);
     }
 }

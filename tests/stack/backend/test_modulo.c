@@ -68,7 +68,7 @@ static int check_random(const struct random_vcode *r, const struct chip *chip)
 TEST(random_loops_keep_their_meaning_on_any_chip)
 {
     struct chip plain = hand_chip(), wide = hand_wide_chip();
-    int plain_loops = 0, narrow_loops = 0, wide_loops = 0, count = test_is_long() ? 5000 : 150;
+    int plain_loops = 0, narrow_loops = 0, wide_loops = 0, count = test_is_long() ? 5000 : 60;
 
     for (int seed = 1; seed <= count; seed++) {
         struct random_vcode r = {.seed = (uint64_t)seed, .op_count = 3 + seed * 7 % 60,
