@@ -344,6 +344,7 @@ static void draw_input(struct eval_array *x, int leaf, struct rng *r, struct are
 }
 
 struct result {
+    struct hlo_module *m;               /* whose the leaves' types are */
     int count;
     struct eval_array *leaf;
 };
@@ -365,6 +366,7 @@ static struct result evaluate(const char *text, uint64_t seed, struct arena *a)
         input[k].type = *eval_input_type(m, k);
         draw_input(&input[k], k, &rng, a);
     }
+    r.m = m;
     r.count = eval_output_count(m);
     r.leaf = arena_array(a, (size_t)r.count, sizeof(*r.leaf));
     if (eval_run(m, &s, (const struct eval_array *const[]){input},
@@ -387,6 +389,8 @@ static void check(uint64_t seed)
         if (memcmp(by_tape.leaf[k].data, by_frame.leaf[k].data,
                    hlo_type_bytes(&by_tape.leaf[k].type)))
             fail_msg("seed %llu: result %d is another one\n%s", (unsigned long long)seed, k, text);
+    hlo_module_fini(by_tape.m);
+    hlo_module_fini(by_frame.m);
     arena_fini(&a);
     free(text);
     free(plain);
