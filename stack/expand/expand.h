@@ -89,6 +89,8 @@ int expand_vector_element(struct graph *g, int x, int update, int at, enum graph
 int expand_single(struct graph *g, const struct graph_node *n, int64_t vmem_rows);
 /* A gather or scatter by indices that count, as slices or updates. NODE_NONE: nobody can tell. */
 int expand_counted(struct graph *g, const struct graph_node *n);
+/* A gather that gives each row of a dimension several times, or a scatter that combines these. */
+int expand_repeats(struct graph *g, const struct graph_node *n);
 /*
  * A gather or scatter of which one number counts the rows, by comparison as expand_lookup does it.
  * NODE_NONE: none does, or it is nothing to compare.

@@ -30,6 +30,8 @@ static int expand_known(struct graph *g, const struct graph_node *n)
     int made = expand_counted(g, n);
 
     if (made == NODE_NONE)
+        made = expand_repeats(g, n);
+    if (made == NODE_NONE)
         made = expand_own_rows(g, n);
     if (made == NODE_NONE)
         made = expand_grid(g, n);
