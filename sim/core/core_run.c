@@ -150,8 +150,9 @@ void issue_charge(struct core *c, const struct decoded_bundle *b, const struct i
     }
     c->stall_cycles[STALL_BANK] += at - t->at;
     c->bundle_stall[c->pc] += at - c->now;
-    if (t->at > c->now && (1u << t->reason & COPY_STALLS))
-        c->bundle_copies[c->pc].stall_cycles += t->at - c->now;
+    if (t->at > c->now)                 /* to resume is STALL_SYNC, also behind a wait for CMEM */
+        c->bundle_copies[c->pc].stall_cycles += 1u << t->reason & COPY_STALLS ? t->at - c->now
+                                                                              : c->resume_cycles;
     core_count_wait(c, b, c->now, at);
     if (c->recorder)
         c->hooks->recorder.stall(c, t, at);

@@ -243,7 +243,7 @@ TEST(a_step_that_does_not_fit_tells_layers_and_the_largest_batch)
 
     skip_if_slow();
     write_mobilenet(folder);
-    snprintf(arguments, sizeof(arguments), "%s/mobilenetv2.json --tpu v2-8 --batch 128", folder);
+    snprintf(arguments, sizeof(arguments), "%s/mobilenetv2.json --tpu v2-8 --batch 256", folder);
     if (check_models(arguments, out, sizeof(out)) != 0)
         fail_msg("%s", out);
     assert_non_null(strstr(out, "does not fit"));
