@@ -223,7 +223,7 @@ static void push_weights(struct inside *x, struct loop_nest *n, int64_t pass, in
 
         if (rows < rhs_rows(g))
             v = dot_keep_rows(n->code, v, rows, (int)rhs_rows(g));
-        emit_vmatpush(n->code, unit, v, 0, g->p->rhs_type, 0, STAGING);
+        emit_vmatpush(n->code, unit, v, 0, (int)g->p->rhs_type, 0, STAGING);
     }
 }
 
@@ -250,15 +250,15 @@ static void push_rows(struct inside *x, struct loop_nest *n, int64_t pass, int u
 {
     const struct dot_grid *g = x->g;
     int64_t halves = dot_halves(g->step.chip), first = pass * halves;
+    int type = (int)g->p->lhs_type;
 
     for (int64_t round = 0; round < rounds(g) * g->p->group_rows / lhs_rows(g); round++) {
         int lower = lhs_tile(x, n, round, first);
         bool has_upper = halves > 1 && first + 1 < g->depth;
 
         if (has_upper)
-            emit_vmatprep_mubr(n->code, unit, lhs_tile(x, n, round, first + 1), g->p->lhs_type);
-        emit_vmatmul(n->code, unit, lower, has_upper, g->p->lhs_type, round ? 0 : 1 + STAGING,
-                     STAGING);
+            emit_vmatprep_mubr(n->code, unit, lhs_tile(x, n, round, first + 1), type);
+        emit_vmatmul(n->code, unit, lower, has_upper, type, round ? 0 : 1 + STAGING, STAGING);
     }
 }
 

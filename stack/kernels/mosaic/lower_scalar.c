@@ -501,8 +501,8 @@ int pallas_integer(struct lower *l, const struct mosaic_op *op)
         return 0;
     x = scalar_of(l, op->operand[0]);
     y = scalar_of(l, op->operand[op->operand_count - 1]);
-    if (!was_made(l, op->code, x, y, &result))
-        result = made(l, op->code, x, y, integer(l, op, x, y));
+    if (!was_made(l, (int)op->code, x, y, &result))
+        result = made(l, (int)op->code, x, y, integer(l, op, x, y));
     set(l, op, result);
     return 0;
 }
