@@ -217,6 +217,7 @@ int conv_plan_make(struct conv_plan *p, const struct kernel_job *job, const stru
 bool conv_has_lines(const struct conv_plan *p);
 int64_t conv_step_taps(const struct conv_plan *p, int dim, int64_t r);  /* of a step */
 int64_t conv_level_count(const struct conv_plan *p, int dim, int64_t r); /* passes along it */
+int64_t conv_phase_passes(const struct conv_plan *p, const int64_t *r);  /* of all dimensions */
 int64_t conv_column_tiles(const struct conv_plan *p);   /* of a block */
 int64_t conv_total_tiles(const struct conv_plan *p);    /* of a total: columns of all blocks */
 bool conv_has_many_taps(const struct conv_plan *p);      /* in 128 of k */

@@ -305,10 +305,8 @@ void conv_prepare_weights(struct conv_gen *g)
         for (int64_t r1 = 0; r1 < d[1].phases; r1++)
             for (int64_t r2 = 0; r2 < d[2].phases; r2++) {
                 const int64_t r[] = {r0, r1, r2};
-                int64_t passes = p->feature_blocks;
+                int64_t passes = conv_phase_passes(p, r);
 
-                for (int i = 0; i < CONV_SPATIAL; i++)
-                    passes *= conv_level_count(p, i, r[i]);
                 if (!passes)
                     continue;
                 phase_weights(g, &x, r, to);

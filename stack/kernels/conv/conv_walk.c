@@ -145,6 +145,15 @@ static int64_t phase_taps(const struct conv_plan *p, int dim, int64_t r)
     return dim == p->along ? p->spread : conv_step_taps(p, dim, r);
 }
 
+int64_t conv_phase_passes(const struct conv_plan *p, const int64_t *r)
+{
+    int64_t passes = p->feature_blocks;
+
+    for (int i = 0; i < CONV_SPATIAL; i++)
+        passes *= conv_level_count(p, i, r[i]);
+    return passes;
+}
+
 void conv_count_passes(struct conv_plan *p)
 {
     const struct conv_dim *d = p->shape.dim;
@@ -154,13 +163,8 @@ void conv_count_passes(struct conv_plan *p)
     for (int64_t r0 = 0; r0 < d[0].phases; r0++)
         for (int64_t r1 = 0; r1 < d[1].phases; r1++)
             for (int64_t r2 = 0; r2 < d[2].phases; r2++) {
-                const int64_t r[] = {r0, r1, r2};
-                int64_t passes = p->feature_blocks;
-
-                for (int i = 0; i < CONV_SPATIAL; i++)
-                    passes *= conv_level_count(p, i, r[i]);
                 p->phase_count++;
-                p->passes += passes;
+                p->passes += conv_phase_passes(p, (const int64_t[]){r0, r1, r2});
             }
 }
 
