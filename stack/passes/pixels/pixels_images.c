@@ -28,34 +28,24 @@ int pixels_images(const struct graph *g, const struct graph_node *n, int pixels)
 
 int pixels_to_images(struct graph *g, int x, int pixels, int images)
 {
-    static const int order[] = {2, 3, 4, 1, 0, 5}, of_single[] = {2, 3, 1, 0, 4};
+    static const int order[] = {2, 3, 4, 1, 0, 5};
     const struct shape s = g->node[x].shape;
     int64_t n = s.dim[0] / images, h = s.dim[1], w = s.dim[2], c = s.dim[FEATURES] / pixels;
 
-    if (pixels > 1) {
-        x = graph_reshape(g, x, shape_make(s.dtype, 6, (const int64_t[]){images, n, h, w, pixels, c}));
-        x = graph_transpose(g, x, order);
-    } else {
-        x = graph_reshape(g, x, shape_make(s.dtype, 5, (const int64_t[]){images, n, h, w, c}));
-        x = graph_transpose(g, x, of_single);
-    }
+    x = graph_reshape(g, x, shape_make(s.dtype, 6, (const int64_t[]){images, n, h, w, pixels, c}));
+    x = graph_transpose(g, x, order);
     return graph_reshape(g, x, shape_make(s.dtype, 4, (const int64_t[]){
                h, w * pixels, n, images * c}));
 }
 
 int pixels_from_images(struct graph *g, int x, int pixels, int images)
 {
-    static const int order[] = {4, 3, 0, 1, 2, 5}, to_single[] = {3, 2, 0, 1, 4};
+    static const int order[] = {4, 3, 0, 1, 2, 5};
     const struct shape s = g->node[x].shape;
     int64_t h = s.dim[0], w = s.dim[1] / pixels, n = s.dim[2], c = s.dim[FEATURES] / images;
 
-    if (pixels > 1) {
-        x = graph_reshape(g, x, shape_make(s.dtype, 6, (const int64_t[]){h, w, pixels, n, images, c}));
-        x = graph_transpose(g, x, order);
-    } else {
-        x = graph_reshape(g, x, shape_make(s.dtype, 5, (const int64_t[]){h, w, n, images, c}));
-        x = graph_transpose(g, x, to_single);
-    }
+    x = graph_reshape(g, x, shape_make(s.dtype, 6, (const int64_t[]){h, w, pixels, n, images, c}));
+    x = graph_transpose(g, x, order);
     return graph_reshape(g, x, shape_make(s.dtype, 4, (const int64_t[]){
                images * n, h, w, pixels * c}));
 }
